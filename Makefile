@@ -1,0 +1,59 @@
+# The two commands that matter: `make demo` and `make test`. Everything installs itself into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Pins in constraints.txt; wheels only where there is a choice, so that nothing is compiled.
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --prefer-binary --constraint constraints.txt
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+.PHONY: help demo test test-all bench check format clean
+
+help:
+	@echo "make demo      set up and run the main job once, on simulated outcomes"
+	@echo "make test      set up and run the tests (no PyTorch, browser or harness needed)"
+	@echo "make test-all  the same and the heavy tests; installs PyTorch (CPU is enough)"
+	@echo "make bench     measure ratios: against PyTorch, the naive form, bare products, growth with size"
+	@echo "make check     ruff and mypy --strict"
+	@echo "make format    apply ruff's formatting and fixes"
+	@echo "make clean     remove the environment and what the commands wrote"
+
+demo: $(VENV)/.core
+	$(BIN)/hmrouter demo
+
+test: $(VENV)/.dev
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m "not heavy"
+
+test-all: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/pytest -n 2
+
+bench: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python -m benchmarks
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: Python 3.11 or newer is needed, $$($(PYTHON) --version) found; try: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/pip
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(INSTALL) --editable '.[dev,bench]'
+	@touch $@

@@ -1,0 +1,45 @@
+"""Named classes: the built-in ones and those that installed packages offer through entry points.
+
+A third party registers a scorer in its own `pyproject.toml`:
+
+    [project.entry-points."hmrouter.scorers"]
+    my_scorer = "my_package:MyScorer"
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import Any
+
+from hmrouter.errors import HMRouterError, UnknownName
+
+
+class Registry:
+    """Names of one kind of class, imported only when asked for."""
+
+    def __init__(self, kind: str, group: str, builtin: Mapping[str, str]) -> None:
+        self.kind = kind
+        self.group = group
+        self._builtin = dict(builtin)
+
+    def names(self) -> list[str]:
+        """All names, built-in first, then plug-ins, each sorted."""
+        plugins = {e.name for e in entry_points(group=self.group)} - self._builtin.keys()
+        return sorted(self._builtin) + sorted(plugins)
+
+    def load(self, name: str) -> Any:
+        """The class behind a name; a built-in cannot be replaced by a plug-in."""
+        if name in self._builtin:
+            module, _, attribute = self._builtin[name].partition(":")
+            return getattr(importlib.import_module(module), attribute)
+        for entry in entry_points(group=self.group, name=name):
+            try:
+                loaded = entry.load()
+            except Exception as e:  # a plug-in may fail in any way; its name is what the user needs
+                raise HMRouterError(f"{self.kind} {name!r} ({entry.value}) cannot be imported: {e}") from e
+            if not isinstance(loaded, type):
+                raise HMRouterError(f"{self.kind} {name!r} ({entry.value}) is {loaded!r}, not a class")
+            return loaded
+        raise UnknownName(self.kind, name, self.names())

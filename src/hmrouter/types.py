@@ -1,0 +1,243 @@
+"""The values that everything else speaks in. Frozen, typed, validated where they are made."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from hmrouter.errors import InvalidOutcome, UsageError
+
+DEFAULT_SUITE = "default"
+
+
+class Status(StrEnum):
+    """What an execution's ending says about its route."""
+
+    OK = "ok"
+    """It ran to its end; the score counts."""
+    INFRA_ERROR = "infra_error"
+    """The machinery failed; it says nothing about the route and never counts as a failure."""
+    UNKNOWN = "unknown"
+    """The log does not tell; it does not count either."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Route:
+    """One (model, harness) pair.
+
+    >>> Route.parse("claude-code:claude-opus-4-5")
+    Route(model='claude-opus-4-5', harness='claude-code')
+    >>> str(Route(model="qwen3:8b", harness="codex"))
+    'codex:qwen3:8b'
+    """
+
+    model: str
+    harness: str
+
+    def __post_init__(self) -> None:
+        if not self.model or not self.harness:
+            raise UsageError(f"a route needs a model and a harness, got {self.harness!r}:{self.model!r}")
+        if ":" in self.harness:
+            raise UsageError(f"harness {self.harness!r} contains a colon, which separates harness and model")
+
+    @classmethod
+    def parse(cls, text: str) -> Route:
+        """Read `harness:model`, split at the first colon."""
+        harness, colon, model = text.partition(":")
+        if not (colon and harness.strip() and model.strip()):
+            raise UsageError(
+                f"{text!r} is not a route; write harness:model, for example claude-code:claude-opus-4-5"
+            )
+        return cls(model=model.strip(), harness=harness.strip())
+
+    def __str__(self) -> str:
+        return f"{self.harness}:{self.model}"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What an agent is asked to do. `(suite, id)` identifies it; the text may be missing.
+
+    >>> Task.of_text("Fix the failing CI job").id
+    'c923006d4049edfa'
+    """
+
+    id: str
+    suite: str = DEFAULT_SUITE
+    text: str = ""
+    meta: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
+
+    @classmethod
+    def of_text(cls, text: str, suite: str = DEFAULT_SUITE) -> Task:
+        """A task known by its text only: its id is the text's hash."""
+        return cls(id=hashlib.sha256(text.encode()).hexdigest()[:16], suite=suite, text=text)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What identifies the task across suites."""
+        return (self.suite, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One execution (or the mean of several) of a task on a route.
+
+    >>> Outcome(Task("t1"), Route("gpt-5", "codex"), score=1.0, cost=0.42).score
+    1.0
+    """
+
+    task: Task
+    route: Route
+    score: float | None
+    """Success in [0, 1]; soft scores are welcome. None where there is no verdict (never with status ok)."""
+    n_trials: int = 1
+    """How many executions the score is the mean of; 0: the source counted an absent run as a failure."""
+    status: Status = Status.OK
+    cost: float | None = None
+    """US dollars, as the source reports them; None if unknown."""
+    cost_is_route_mean: bool = False
+    """True where the source gives only the mean cost of the route, not of this task."""
+    input_tokens: int | None = None
+    """Prompt tokens, cached ones included."""
+    cached_tokens: int | None = None
+    """Those of the prompt tokens that were read from a cache."""
+    output_tokens: int | None = None
+    seconds: float | None = None
+    when: datetime | None = None
+    source: str = ""
+    """Where the record comes from: a log format, a benchmark, a service."""
+    run: str = ""
+    """Which run of the source."""
+    trial: str = ""
+    """Which of several executions of the same cell in that run."""
+
+    def __post_init__(self) -> None:
+        if not self.task.id:
+            raise InvalidOutcome("task id is empty; every outcome needs one")
+        if self.score is None:
+            if self.status is Status.OK:
+                raise InvalidOutcome(
+                    "score is missing; give a number from 0 to 1, or status infra_error or unknown"
+                )
+        elif not 0.0 <= self.score <= 1.0:  # also refuses NaN
+            raise InvalidOutcome(f"score {self.score} is outside 0 to 1")
+        if self.n_trials < 0:
+            raise InvalidOutcome(f"n_trials {self.n_trials} is negative")
+        for name in ("cost", "seconds"):
+            value = getattr(self, name)
+            if value is not None and not (value >= 0.0 and math.isfinite(value)):
+                raise InvalidOutcome(f"{name} {value} is not a finite number of at least 0")
+        for name in ("input_tokens", "cached_tokens", "output_tokens"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise InvalidOutcome(f"{name} {value} is negative")
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str, str, str]:
+        """The natural key: a second import of the same record has the same one."""
+        return (
+            self.task.suite, self.source, self.run, self.task.id,
+            self.route.model, self.route.harness, self.trial,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How many executions stand behind a number."""
+
+    pair: int
+    model: int
+    harness: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One feasible route for one task, with everything the choice looked at."""
+
+    route: Route
+    success: float
+    """Predicted probability of success."""
+    score: float
+    """The scorer's logit."""
+    value: float
+    """What the policy ranked by: success - cost weight * cost."""
+    cost: float | None
+    """Expected US dollars, None if nothing is known."""
+    cost_basis: str
+    """What the expected cost rests on: `route`, `model+harness`, `model`, `harness` or `unknown`."""
+    observed: bool
+    """Whether the pair has at least one outcome."""
+    evidence: Evidence
+    interval: tuple[float, float] | None = None
+    """90% interval of the success rate, None where the scorer gives none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The chosen route for a task, and the ranking it was chosen from."""
+
+    task: Task
+    ranked: tuple[Candidate, ...]
+    """Feasible candidates, best first; never empty."""
+    cost_weight: float = 0.0
+    max_cost: float | None = None
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    """How many routes of the pool fell to which constraint."""
+    scorer: str = ""
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def best(self) -> Candidate:
+        """The chosen candidate."""
+        return self.ranked[0]
+
+    @property
+    def route(self) -> Route:
+        """The chosen route."""
+        return self.best.route
+
+    @property
+    def success(self) -> float:
+        """Predicted probability that the chosen route succeeds."""
+        return self.best.success
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """90% interval of that probability, None where the scorer gives none."""
+        return self.best.interval
+
+    @property
+    def cost(self) -> float | None:
+        """Expected US dollars of the chosen route."""
+        return self.best.cost
+
+    @property
+    def observed(self) -> bool:
+        """Whether the chosen pair was ever run."""
+        return self.best.observed
+
+    @property
+    def evidence(self) -> Evidence:
+        """Executions of the chosen pair, its model and its harness."""
+        return self.best.evidence
+
+    def outcome(
+        self,
+        score: float | None,
+        cost: float | None = None,
+        *,
+        seconds: float | None = None,
+        status: Status = Status.OK,
+        when: datetime | None = None,
+    ) -> Outcome:
+        """What came of the decision, ready for `Router.observe` and `OutcomeStore.add`."""
+        return Outcome(
+            self.task, self.route, score, status=status, cost=cost, seconds=seconds, when=when,
+            source="hmrouter", run=self.id,
+        )  # fmt: skip
