@@ -1,0 +1,170 @@
+"""One cell -> one value of an outcome.
+
+A cell is text in CSV, a JSON value in JSONL and a Python value in Parquet, so each function takes all three; an
+empty cell, null and an absent column mean the same. What cannot be meant is refused, never guessed at.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+from hmrouter.errors import InvalidOutcome
+from hmrouter.logs.json_object import load_object
+from hmrouter.types import Status
+
+NAME_LIMIT = 512
+"""Characters of what goes into a key: ids and names. Databases index these, and cannot index much more."""
+
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_LARGEST_INTEGER = 2**63 - 1  # what a database column holds
+
+
+def name(value: Any, field: str) -> str:
+    """An id or a name, "" where there is none; numbers are fine as ids.
+
+    >>> name(17, "task")
+    '17'
+    """
+    if type(value) is not str:
+        if value is None:
+            return ""
+        if type(value) is not int:
+            raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not text")
+        value = str(value)
+    if len(value) > NAME_LIMIT:
+        raise InvalidOutcome(f"{field} {reprlib.repr(value)} has {len(value)} characters; the limit is {NAME_LIMIT}")
+    return "" if not value or value.isspace() else text(value, field)
+
+
+def text(value: Any, field: str) -> str:
+    """Any text, as it is."""
+    if value is None:
+        return ""
+    if type(value) is not str:
+        raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not text")
+    if "\0" in value:  # PostgreSQL stores none
+        raise InvalidOutcome(f"{field} contains a NUL character")
+    return value
+
+
+def score(value: Any, field: str) -> float | None:
+    """A number, or true and false; the range is checked where the outcome is made.
+
+    >>> score("true", "score"), score(0.25, "score"), score("", "score")
+    (1.0, 0.25, None)
+    """
+    if type(value) is bool:
+        return float(value)
+    try:
+        return number(value, field)
+    except InvalidOutcome:
+        if type(value) is str and value.strip().lower() in ("true", "false"):
+            return float(value.strip().lower() == "true")
+        raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not a number from 0 to 1") from None
+
+
+def number(value: Any, field: str) -> float | None:
+    """A number; NaN and infinity pass here and are refused with their range where the outcome is made."""
+    if type(value) is str:
+        try:
+            return float(value)
+        except ValueError:
+            if not value.strip():
+                return None
+    elif value is None:
+        return None
+    elif isinstance(value, Real | Decimal) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except OverflowError:  # an integer of 400 digits
+            return math.inf
+    raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not a number")
+
+
+def integer(value: Any, field: str) -> int | None:
+    """A whole number; 5.0 is one, because tables with gaps turn integers into floats."""
+    if type(value) is not int:
+        try:
+            # Directly, because a float has no room for the last digits of a large integer.
+            whole = int(value) if type(value) is str else None
+        except ValueError:
+            whole = None
+        if whole is None:
+            real = number(value, field)
+            if real is None:
+                return None
+            if not real.is_integer():
+                raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not a whole number")
+            whole = int(real)
+        value = whole
+    if abs(value) > _LARGEST_INTEGER:
+        raise InvalidOutcome(f"{field} {reprlib.repr(value)} is larger than {_LARGEST_INTEGER}")
+    return int(value)
+
+
+def trials(value: Any, field: str) -> int:
+    """How many executions; one where the log does not say."""
+    count = integer(value, field)
+    return 1 if count is None else count
+
+
+def flag(value: Any, field: str) -> bool:
+    """True or false, false where the log does not say."""
+    truth = value if type(value) is bool else _TRUTH.get(str(value).strip().lower())
+    if truth is None:
+        if name(value, field):
+            raise InvalidOutcome(f"{field} {reprlib.repr(value)} is neither true nor false")
+        return False
+    return truth
+
+
+def status(value: Any, field: str) -> Status:
+    """One of the three; `ok` where the log does not say."""
+    word = name(value, field).strip().lower()
+    try:
+        return Status(word) if word else Status.OK
+    except ValueError:
+        valid = ", ".join(Status)
+        raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not known; choose from {valid}") from None
+
+
+def moment(value: Any, field: str) -> datetime | None:
+    """A point in time in UTC; one without a zone is taken as UTC.
+
+    >>> moment("2026-01-31T12:00:00+01:00", "when").isoformat()
+    '2026-01-31T11:00:00+00:00'
+    """
+    if type(value) is str:
+        if not value.strip():
+            return None
+        with suppress(ValueError):
+            value = datetime.fromisoformat(value.strip())
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not an ISO 8601 time such as 2026-01-31T12:00:00Z")
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError:  # a zone offset that leaves the years 1 to 9999
+        raise InvalidOutcome(f"{field} {value} is out of range") from None
+
+
+def meta(value: Any, field: str) -> Mapping[str, Any]:
+    """A JSON object, as such or as text."""
+    if value is None:
+        return {}
+    if type(value) is str:
+        return load_object(value, field) if value.strip() else {}
+    if type(value) is not dict:
+        raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not a JSON object")
+    return value
+
+
+Convert = Callable[[Any, str], Any]

@@ -1,0 +1,58 @@
+"""CSV with a header line, plain or gzipped."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from hmrouter.logs.base import Request, problem
+from hmrouter.logs.files import CELL_LIMIT, CELL_TOO_LONG, RECORD_LIMIT, Lines, head, open_bytes
+from hmrouter.logs.table import Origin, Row, outcomes
+from hmrouter.types import Outcome
+
+
+class CsvReader:
+    """Comma-separated values; the columns are those of `fields.FIELDS`."""
+
+    name = "csv"
+
+    def sniff(self, path: Path) -> bool:
+        """Text whose first line holds a comma. Any such table: the reader then says which columns it lacks."""
+        start = head(path)
+        return b"\0" not in start and b"," in start.partition(b"\n")[0] and not start.lstrip().startswith(b"{")
+
+    def read(self, path: Path, request: Request) -> Iterator[Outcome]:
+        """One outcome per row."""
+        return outcomes(csv_rows(path), Origin.of_file(path, request, header="header"), request)
+
+
+def csv_rows(path: Path) -> Iterator[Row]:
+    """The rows below the header, each as wide as it; the place of a row is the line it begins on."""
+    # The module's own limit is global and by default too low for long task texts; it is only ever raised, and
+    # the limit that counts is `Lines`'.
+    csv.field_size_limit(max(csv.field_size_limit(), RECORD_LIMIT))
+    header: tuple[str, ...] = ()
+    with open_bytes(path) as stream:
+        lines = Lines(path, stream)
+        table = csv.reader(lines, strict=True)
+        begin = 1
+        try:
+            for cells in table:
+                long = lines.end_record()
+                if not cells:
+                    pass  # a blank line
+                elif long and max(map(len, cells)) > CELL_LIMIT:
+                    raise problem(path, CELL_TOO_LONG, at=f"line {begin}")
+                elif not header:
+                    header = tuple(cells)
+                elif len(cells) != len(header):
+                    message = f"{len(cells)} cells where the header has {len(header)} columns"
+                    raise problem(path, message, at=f"line {begin}")
+                else:
+                    yield begin, header, cells
+                begin = table.line_num + 1
+        except csv.Error as error:
+            raise problem(path, f"not valid CSV: {error}", at=f"line {begin}") from None
+    if not header:
+        raise problem(path, "is empty")

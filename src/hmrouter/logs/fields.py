@@ -1,0 +1,108 @@
+"""The one table of what an outcome's fields are called in CSV, JSONL and Parquet, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from hmrouter.errors import InputError, UnknownName
+from hmrouter.logs import cells
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """How one field of an outcome is found and read."""
+
+    columns: tuple[str, ...]
+    """Column names, any one of them."""
+    convert: cells.Convert
+
+
+FIELDS: Mapping[str, Field] = {
+    "task": Field(("task", "task_id", "query_id", "instance_id"), cells.name),
+    "model": Field(("model",), cells.name),
+    "harness": Field(("harness",), cells.name),
+    "route": Field(("route",), cells.name),
+    "score": Field(("score",), cells.score),
+    "suite": Field(("suite",), cells.name),
+    "text": Field(("text",), cells.text),
+    "meta": Field(("meta",), cells.meta),
+    "n_trials": Field(("n_trials", "trials"), cells.trials),
+    "status": Field(("status",), cells.status),
+    "cost": Field(("cost", "cost_usd"), cells.number),
+    "cost_is_route_mean": Field(("cost_is_route_mean",), cells.flag),
+    "input_tokens": Field(("input_tokens",), cells.integer),
+    "cached_tokens": Field(("cached_tokens",), cells.integer),
+    "output_tokens": Field(("output_tokens",), cells.integer),
+    "seconds": Field(("seconds",), cells.number),
+    "when": Field(("when",), cells.moment),
+    "source": Field(("source",), cells.name),
+    "run": Field(("run",), cells.name),
+    "trial": Field(("trial",), cells.name),
+}
+
+EXPECTED = "task (or task_id, query_id, instance_id), model and harness (or route), score"
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Which column holds which field."""
+
+    at: Mapping[str, int]
+    """Field -> position of its column."""
+    ignored: frozenset[str]
+    """Columns that no field is read from."""
+
+
+def check_mapping(mapping: Mapping[str, str]) -> None:
+    """Refuse a mapping of a field that does not exist."""
+    for field in mapping:
+        if field not in FIELDS:
+            raise UnknownName("field", field, FIELDS)
+
+
+def bind(columns: Sequence[str], mapping: Mapping[str, str], unread: Collection[str] = ()) -> Binding:
+    """Find the fields among the columns; `mapping` (field -> column) comes before the usual names.
+
+    >>> bind(["instance_id", "route", "score", "colour"], {}).at
+    {'task': 0, 'route': 1, 'score': 2}
+    """
+    places: dict[str, int] = {}
+    for place, column in enumerate(columns):
+        if places.setdefault(_plain(column), place) != place:
+            raise InputError(f"column {column!r} appears twice; rename or remove one")
+    at: dict[str, int] = {}
+    for field, column in mapping.items():
+        if field in unread:
+            raise InputError(f"{field} is not read from a column here, so it cannot be mapped to {column!r}")
+        if _plain(column) not in places:
+            raise InputError(f"no column {column!r} for {field}, as the mapping says; found {_listed(columns)}")
+        at[field] = places[_plain(column)]
+    taken = set(at.values())
+    for field, known in FIELDS.items():
+        if field in at or field in unread:
+            continue
+        found = [name for name in known.columns if name in places and places[name] not in taken]
+        if len(found) > 1:
+            raise InputError(f"columns {' and '.join(found)} both name the {field}; map {field} to one of them")
+        if found:
+            at[field] = places[found[0]]
+    by_route = "route" in at and ("route" in mapping or not {"model", "harness"} <= at.keys())
+    for field in ("model", "harness") if by_route else ("route",):
+        at.pop(field, None)
+    required = ("task", "score") if by_route else ("task", "model", "harness", "score")
+    missing = [field for field in required if field not in at]
+    if missing:
+        raise InputError(f"no column for {', '.join(missing)}; found {_listed(columns)}; expected {EXPECTED}")
+    used = set(at.values())
+    return Binding(at, frozenset(columns[place] for place in range(len(columns)) if place not in used))
+
+
+def _plain(column: str) -> str:
+    # Spreadsheets like "Score" and " score".
+    return column.strip().lower()
+
+
+def _listed(columns: Sequence[str], limit: int = 12) -> str:
+    more = f" and {len(columns) - limit} more" if len(columns) > limit else ""
+    return (", ".join(column[:40] for column in columns[:limit]) or "none") + more

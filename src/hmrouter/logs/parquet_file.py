@@ -1,0 +1,83 @@
+"""Parquet files, through pyarrow (extra `parquet`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hmrouter.errors import InputError, MissingExtra
+from hmrouter.logs.base import Request, problem
+from hmrouter.logs.fields import bind
+from hmrouter.logs.files import CELL_LIMIT, CELL_TOO_LONG, head, open_bytes
+from hmrouter.logs.table import Origin, Row, outcomes
+from hmrouter.types import Outcome
+
+_MAGIC = b"PAR1"
+_BATCH = 1024
+"""Rows in memory at once: few, because a file can repeat a long text for free."""
+
+
+class ParquetReader:
+    """Columnar tables; the columns are those of `fields.FIELDS`, the others are not even decoded."""
+
+    name = "parquet"
+
+    def sniff(self, path: Path) -> bool:
+        """The format's magic bytes."""
+        return head(path).startswith(_MAGIC)
+
+    def read(self, path: Path, request: Request) -> Iterator[Outcome]:
+        """One outcome per row."""
+        origin = Origin.of_file(path, request, unit="row", header="schema")
+        return outcomes(_rows(path, request), origin, request)
+
+
+def _rows(path: Path, request: Request) -> Iterator[Row]:
+    arrow, parquet = _pyarrow()
+    with open_bytes(path, unpack=False) as stream:
+        if stream.read(len(_MAGIC)) != _MAGIC:
+            raise problem(path, "is not a Parquet file; if it is one in gzip, unpack it first")
+        try:
+            file = parquet.ParquetFile(stream)
+            try:
+                binding = bind(file.schema_arrow.names, request.mapping)
+            except InputError as error:
+                raise problem(path, error, at="schema") from None
+            request.notes.ignore(path, binding.ignored)
+            columns = tuple(name for name in file.schema_arrow.names if name not in binding.ignored)
+            place = 1
+            for batch in file.iter_batches(batch_size=_BATCH, columns=list(columns)):
+                cells = [_cells(path, place, batch.column(name), arrow) for name in columns]
+                for values in zip(*cells, strict=True):
+                    yield place, columns, values
+                    place += 1
+        except (arrow.ArrowException, UnicodeDecodeError) as error:
+            raise problem(path, f"is not a readable Parquet file: {error}") from None
+
+
+def _cells(path: Path, first: int, array: Any, arrow: ModuleType) -> list[Any]:
+    if arrow.types.is_timestamp(array.type) and array.type.unit == "ns":
+        # Python's datetime has no nanoseconds, and no log needs them.
+        array = array.cast(arrow.timestamp("us", array.type.tz), safe=False)
+    cells: list[Any] = array.to_pylist()
+    nested = arrow.types.is_nested(array.type)
+    for place, cell in enumerate(cells, first):
+        try:
+            text = json.dumps(cell) if nested else cell
+        except TypeError as error:
+            raise problem(path, f"a nested value cannot be kept as JSON: {error}", at=f"row {place}") from None
+        if type(text) is str and len(text) > CELL_LIMIT:
+            raise problem(path, CELL_TOO_LONG, at=f"row {place}")
+    return cells
+
+
+def _pyarrow() -> tuple[ModuleType, ModuleType]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra("reading Parquet", "parquet") from None
+    return pyarrow, pyarrow.parquet
