@@ -1,0 +1,1 @@
+"""Text -> vectors, outcomes -> behavioural summaries."""

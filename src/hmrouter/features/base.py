@@ -1,0 +1,56 @@
+"""The embedder contract: text -> vectors, with an identity that is saved with the router."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hmrouter.plugins import Registry
+from hmrouter.state import State
+
+Vectors = NDArray[np.float32]
+
+EMBEDDERS = Registry("embedder", "hmrouter.embedders", {"lsa": "hmrouter.features.lsa:LSA"})
+
+
+def text_hash(text: str) -> str:
+    """What a text is cached under."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Embedder(ABC):
+    """Turns texts into vectors. Constructor arguments are the configuration; `fit` learns, if anything."""
+
+    name: ClassVar[str]
+
+    def fit(self, texts: Sequence[str]) -> Self:
+        """Learn from the training texts; a frozen embedder has nothing to learn."""
+        return self
+
+    @abstractmethod
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row per text; an empty text gets a row of zeros."""
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """Name, revision, dims, instruction...: equal identities give equal vectors."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Everything `from_state` needs; never a secret."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, state: State) -> Self:
+        """The embedder that `state` describes."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A short hash of the identity."""
+        return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,143 @@
+"""The default embedder: latent semantic analysis of the user's own tasks.
+
+Character 1-3-gram TF-IDF, truncated SVD, rows of unit length, and two columns for the length of the text. It
+needs no downloaded weights, reads whole texts and any script. scikit-learn is imported when it is used, not before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from hmrouter.errors import NotFitted
+from hmrouter.features.base import Embedder, Vectors, text_hash
+from hmrouter.state import State
+
+# A text far longer than any seen in training says "very long", not a number that drowns the topics.
+MAX_DEVIATIONS = 3.0
+
+
+class LSA(Embedder):
+    """Latent semantic analysis, fitted on the training texts.
+
+    >>> vectors = LSA().fit(["fix the bug", "write a test", "deploy the site"]).embed(["fix the test", ""])
+    >>> vectors.shape, float(np.abs(vectors[1]).max())
+    ((2, 3), 0.0)
+    """
+
+    name: ClassVar[str] = "lsa"
+
+    def __init__(
+        self, dims: int = 128, *, max_texts: int = 20_000, max_terms: int = 65_536, length_weight: float = 0.3
+    ) -> None:
+        self.dims = dims
+        self.max_texts = max_texts
+        self.max_terms = max_terms
+        self.length_weight = length_weight
+        self._ready: Any = None
+
+    def fit(self, texts: Sequence[str]) -> Self:
+        """Fit on the distinct non-empty texts, at most `max_texts` of them, chosen by their hash."""
+        distinct = sorted({t for t in texts if t.strip()}, key=text_hash)[: self.max_texts]
+        self._ready = None
+        self.terms_: list[str] = []
+        self.idf_ = np.zeros(0, dtype=np.float32)
+        self.components_ = np.zeros((0, 0), dtype=np.float32)
+        self.length_mean_ = np.zeros(2, dtype=np.float32)
+        self.length_scale_ = np.ones(2, dtype=np.float32)
+        settings = f"{self.dims} {self.max_texts} {self.max_terms} {self.length_weight}"
+        digest = hashlib.sha256(settings.encode())
+        for text in distinct:
+            digest.update(text_hash(text).encode())
+        self.revision_ = digest.hexdigest()[:16]
+        if not distinct:
+            return self
+        lengths = _lengths(distinct)
+        self.length_mean_ = lengths.mean(axis=0)
+        spread = lengths.std(axis=0)
+        self.length_scale_ = np.where(spread > 1e-3, spread, np.float32(1.0))
+        vectorizer = self._vectorizer()
+        counts = vectorizer.fit_transform(distinct)
+        self.terms_ = vectorizer.get_feature_names_out().tolist()
+        self.idf_ = vectorizer.idf_.astype(np.float32)
+        k = max(1, min(self.dims, len(distinct) // 3))
+        self.components_ = _leading_directions(counts, min(k, *counts.shape))
+        return self
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit-length topic columns and two length columns; zeros for an empty text."""
+        if not hasattr(self, "components_"):
+            raise NotFitted("the LSA embedder is not fitted; call fit(texts) first")
+        out = np.zeros((len(texts), self.components_.shape[1] + 2), dtype=np.float32)
+        rows = [i for i, text in enumerate(texts) if text.strip()]
+        if rows and self.terms_:
+            written = [texts[i] for i in rows]
+            if self._ready is None:  # made once: indexing the vocabulary takes longer than reading a text
+                self._ready = self._vectorizer()
+            topics = np.asarray(self._ready.transform(written) @ self.components_)
+            norms = np.linalg.norm(topics, axis=1, keepdims=True)
+            # A text outside the topics leaves only rounding noise, which must not be blown up to unit length.
+            out[rows, :-2] = np.where(norms > 1e-6, topics / np.maximum(norms, 1e-6), 0.0)
+            lengths = (_lengths(written) - self.length_mean_) / self.length_scale_
+            out[rows, -2:] = self.length_weight * np.clip(lengths, -MAX_DEVIATIONS, MAX_DEVIATIONS)
+        return out
+
+    def identity(self) -> dict[str, Any]:
+        """Which texts and settings the columns come from."""
+        if not hasattr(self, "revision_"):
+            raise NotFitted("the LSA embedder is not fitted; call fit(texts) first")
+        return {"name": self.name, "revision": self.revision_, "dims": self.components_.shape[1] + 2}
+
+    def state(self) -> State:
+        """The vocabulary, the directions and the settings."""
+        identity = self.identity()
+        arrays = {
+            "idf": self.idf_,
+            "components": self.components_,
+            "length_mean": self.length_mean_,
+            "length_scale": self.length_scale_,
+        }
+        settings = {
+            "dims": self.dims, "max_texts": self.max_texts, "max_terms": self.max_terms,
+            "length_weight": self.length_weight,
+        }  # fmt: skip
+        return State(arrays, {"settings": settings, "revision": identity["revision"], "terms": self.terms_})
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The fitted embedder."""
+        self = cls(**state.meta["settings"])
+        self.terms_ = list(state.meta["terms"])
+        self.revision_ = state.meta["revision"]
+        self.idf_ = state.arrays["idf"]
+        self.components_ = state.arrays["components"]
+        self.length_mean_ = state.arrays["length_mean"]
+        self.length_scale_ = state.arrays["length_scale"]
+        return self
+
+    def _vectorizer(self) -> Any:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        vectorizer = TfidfVectorizer(
+            analyzer="char", ngram_range=(1, 3), sublinear_tf=True, dtype=np.float32,
+            max_features=self.max_terms, vocabulary=self.terms_ or None,
+        )  # fmt: skip
+        if self.terms_:
+            vectorizer.idf_ = self.idf_
+        return vectorizer
+
+
+def _lengths(texts: Sequence[str]) -> Vectors:
+    counts = [(len(t), t.count("\n")) for t in texts]
+    return np.log1p(np.array(counts, dtype=np.float32))
+
+
+def _leading_directions(counts: Any, k: int) -> Vectors:
+    """The first k right singular vectors, (terms, k): terms first, as the product with sparse counts wants them."""
+    from sklearn.utils.extmath import randomized_svd
+
+    right = randomized_svd(counts, k, n_iter=7, random_state=0)[2]
+    return np.ascontiguousarray(right.T, dtype=np.float32)
