@@ -1,0 +1,86 @@
+"""Success and cost -> choice (Eq. routing_rule, Eq. cost_routing)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hmrouter.costs import Cost
+from hmrouter.errors import NoRoute, UsageError
+from hmrouter.state import Floats
+from hmrouter.types import Route
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Feasible routes by their position in the pool, best first."""
+
+    order: NDArray[np.int64]
+    value: Floats
+    """Per route of the pool, what was maximised."""
+    excluded: dict[str, int]
+    """How many routes fell to which constraint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How success and cost are traded.
+
+    >>> cheap, dear = Route("small", "codex"), Route("big", "codex")
+    >>> costs = [Cost(0.1, "route"), Cost(2.0, "route")]
+    >>> Policy(cost_weight=0.2).rank([cheap, dear], np.array([0.6, 0.8]), costs).order.tolist()
+    [0, 1]
+    """
+
+    cost_weight: float = 0.0
+    """Lambda: how much success one dollar must buy. 0 maximises success."""
+    max_cost: float | None = None
+    """Hard cap on a route's expected dollars per task."""
+
+    def __post_init__(self) -> None:
+        for name in ("cost_weight", "max_cost"):
+            value = getattr(self, name)
+            if value is not None and not (value >= 0.0 and np.isfinite(value)):
+                raise UsageError(f"{name} {value} is not a finite number of at least 0")
+
+    def rank(self, routes: Sequence[Route], success: Floats, costs: Sequence[Cost]) -> Ranking:
+        """Order the routes by success - cost_weight * cost; ties go to the cheaper, then to the name."""
+        dollars = np.array([np.nan if c.dollars is None else c.dollars for c in costs], dtype=np.float64)
+        unknown = np.isnan(dollars)
+        needs_cost = self.cost_weight > 0 or self.max_cost is not None
+        too_dear = ~unknown & (dollars > (np.inf if self.max_cost is None else self.max_cost))
+        feasible = ~too_dear & ~(unknown if needs_cost else np.zeros_like(unknown))
+        excluded = Counter({"over max_cost": int(too_dear.sum())})
+        if needs_cost:
+            excluded["cost unknown"] = int(unknown.sum())
+        if not feasible.any():
+            raise NoRoute(self._refusal(routes, dollars))
+        value = np.asarray(success, dtype=np.float64) - self.cost_weight * np.where(unknown, 0.0, dollars)
+        kept = np.flatnonzero(feasible)
+        names = _ranks([str(routes[i]) for i in kept.tolist()])
+        price = np.where(unknown, np.inf, dollars)[kept]
+        order = kept[np.lexsort((names, price, -value[kept]))]
+        return Ranking(order, value, {reason: n for reason, n in excluded.items() if n})
+
+    def _refusal(self, routes: Sequence[Route], dollars: Floats) -> str:
+        if not len(routes):
+            return "the pool is empty; give at least one route"
+        if np.isnan(dollars).all():
+            return (
+                f"none of the {len(routes)} routes has a known cost, so max_cost and cost_weight cannot be applied; "
+                "import outcomes with costs, or leave them out"
+            )
+        cheapest = int(np.nanargmin(dollars))
+        return (
+            f"no route of {len(routes)} costs at most ${self.max_cost:g} per task; the cheapest is "
+            f"{routes[cheapest]} at about ${dollars[cheapest]:.2g}: raise max_cost or widen the pool"
+        )
+
+
+def _ranks(names: list[str]) -> NDArray[Any]:
+    return np.argsort(np.argsort(np.array(names, dtype=object), kind="stable"), kind="stable")

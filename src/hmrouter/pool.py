@@ -1,0 +1,121 @@
+"""The pool: which routes may be used now. A TOML file, a product of components, allow and deny rules."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hmrouter.errors import InputError, NoRoute, UnknownName, UsageError
+from hmrouter.names import canonical_harness, canonical_model
+from hmrouter.types import Route
+
+
+def canonical_route(text: str) -> Route:
+    """Read `harness:model` with canonical names.
+
+    >>> str(canonical_route("Claude Code:anthropic/claude-opus-4.5"))
+    'claude-code:claude-opus-4-5'
+    """
+    route = Route.parse(text)
+    return Route(model=canonical_model(route.model), harness=canonical_harness(route.harness))
+
+
+def read_pool(path: str | Path) -> tuple[Route, ...]:
+    """Read a pool file: `routes = [...]`, or `models`, `harnesses` and `except` for a product."""
+    try:
+        with open(path, "rb") as f:
+            content = tomllib.load(f)
+    except OSError as e:
+        raise InputError(f"cannot read the pool file {path}: {e.strerror or e}") from e
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise InputError(f"the pool file {path} is not valid TOML: {e}") from e
+    try:
+        return parse_pool(content)
+    except (InputError, UsageError) as e:
+        raise InputError(f"the pool file {path}: {e}") from e
+
+
+def parse_pool(content: dict[str, Any]) -> tuple[Route, ...]:
+    """The routes that a pool file's content describes, each once.
+
+    >>> [str(r) for r in parse_pool({"models": ["gpt-5"], "harnesses": ["Codex", "aider"], "except": ["aider:gpt-5"]})]
+    ['codex:gpt-5']
+    """
+    valid = ("routes", "models", "harnesses", "except")
+    for key, value in content.items():
+        if key not in valid:
+            raise UnknownName("key", key, valid, "a pool file")
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise InputError(f"{key!r} must be a list of strings")
+    routes = [canonical_route(r) for r in content.get("routes", [])]
+    if ("models" in content) != ("harnesses" in content):
+        raise InputError("'models' and 'harnesses' go together: the pool is their product")
+    harnesses = [canonical_harness(h) for h in content.get("harnesses", [])]
+    routes += [Route(canonical_model(m), h) for m in content.get("models", []) for h in harnesses]
+    left_out = {canonical_route(r) for r in content.get("except", [])}
+    for route in left_out - set(routes):
+        raise UnknownName("route", str(route), map(str, routes), "the pool, so it cannot be excepted")
+    pool = tuple(r for r in dict.fromkeys(routes) if r not in left_out)
+    if not pool:
+        raise InputError("the pool is empty; give 'routes', or 'models' and 'harnesses'")
+    return pool
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One allow or deny rule: a model, a harness or a whole route."""
+
+    kind: str
+    names: frozenset[str]
+
+    @classmethod
+    def parse(cls, text: str) -> Rule:
+        """Read `model=a,b`, `harness=a,b` or `harness:model`."""
+        kind, equals, names = text.partition("=")
+        if not equals:
+            return cls("route", frozenset({str(canonical_route(text))}))
+        canonical = {"model": canonical_model, "harness": canonical_harness}.get(kind.strip())
+        values = [n.strip() for n in names.split(",") if n.strip()]
+        if canonical is None or not values:
+            raise UsageError(f"{text!r} is not a rule; write model=NAME, harness=NAME,NAME or harness:model")
+        return cls(kind.strip(), frozenset(canonical(v) for v in values))
+
+    def matches(self, route: Route) -> bool:
+        """Whether the rule names this route."""
+        return self._name(route) in self.names
+
+    def require_known(self, routes: Iterable[Route]) -> None:
+        """Refuse names that the pool does not have: a typing error must not silently change the pool."""
+        valid = {self._name(r) for r in routes}
+        for name in sorted(self.names - valid):
+            raise UnknownName(self.kind, name, valid, "the pool")
+
+    def _name(self, route: Route) -> str:
+        return str(route) if self.kind == "route" else str(getattr(route, self.kind))
+
+
+def select(pool: Sequence[Route], allow: Iterable[str] = (), deny: Iterable[str] = ()) -> tuple[Route, ...]:
+    """The part of a pool that the rules leave.
+
+    Allow rules of one kind add up, those of different kinds must all hold; deny always wins.
+
+    >>> pool = [Route("gpt-5", "codex"), Route("gpt-5", "aider"), Route("o3", "codex")]
+    >>> [str(r) for r in select(pool, allow=["model=gpt-5"], deny=["harness=aider"])]
+    ['codex:gpt-5']
+    """
+    allowed, denied = [Rule.parse(t) for t in allow], [Rule.parse(t) for t in deny]
+    for rule in (*allowed, *denied):
+        rule.require_known(pool)
+    kinds = {rule.kind for rule in allowed}
+    left = tuple(
+        r
+        for r in pool
+        if all(any(rule.kind == kind and rule.matches(r) for rule in allowed) for kind in kinds)
+        and not any(rule.matches(r) for rule in denied)
+    )
+    if not left:
+        raise NoRoute(f"none of the {len(pool)} routes of the pool is left by the allow and deny rules; loosen them")
+    return left

@@ -1,0 +1,111 @@
+"""The scorer contract.
+
+A scorer learns from a training set and gives every (task, route) a score: the logit of the probability of success.
+It must score routes that were never run. Constructor arguments are the configuration, learned attributes end in
+`_`, `fit` returns self. `hmrouter.checks` holds the laws that every scorer obeys.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from hmrouter.dataset import Dataset
+from hmrouter.errors import NotFitted
+from hmrouter.plugins import Registry
+from hmrouter.state import Floats, State
+from hmrouter.types import Outcome, Route
+
+SCORERS = Registry(
+    "scorer",
+    "hmrouter.scorers",
+    {
+        "component_average": "hmrouter.scorers.component_average:ComponentAverage",
+        "component_only": "hmrouter.scorers.hm:ComponentOnly",
+        "fixed": "hmrouter.scorers.fixed:Fixed",
+        "hm": "hmrouter.scorers.hm:HM",
+        "knn": "hmrouter.scorers.knn:KNN",
+        "random": "hmrouter.scorers.random_choice:Random",
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What a scorer is fitted on."""
+
+    data: Dataset
+    x: Floats
+    """Frozen task vectors, (tasks, dims), in the order of `data.tasks`."""
+    harness_vectors: Mapping[str, Floats]
+    """Frozen vectors of the harness descriptions, (dims,) each."""
+
+
+class Scorer(ABC):
+    """Predicts success of every (task, route)."""
+
+    name: ClassVar[str]
+    """The name on the command line and in results."""
+    progress: Callable[[int, int], None] | None = None
+    """Called with (done, total) steps during a long fit."""
+
+    @abstractmethod
+    def fit(self, training: Training) -> Self:
+        """Learn from the outcomes of `training.data`, nothing else."""
+
+    @abstractmethod
+    def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
+        """Logits (tasks, routes) for task vectors x (tasks, dims); routes need not have been seen."""
+
+    def success(self, x: Floats, routes: Sequence[Route]) -> Floats:
+        """Probabilities of success, (tasks, routes)."""
+        return sigmoid(self.score(x, routes))
+
+    def observe(self, outcome: Outcome, x: Floats) -> None:  # noqa: B027 - nothing to update is a valid answer
+        """Take in one more outcome of a task with vector x (dims,), without a refit."""
+
+    def describe(self, harness: str, vector: Floats) -> None:  # noqa: B027 - most scorers ignore descriptions
+        """Learn of a harness that was not in the training set, by the vector of its description."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Settings and learned values; `from_state` gives back a scorer that scores exactly the same."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, state: State) -> Self:
+        """The scorer that `state` describes."""
+
+    def report_progress(self, done: int, total: int) -> None:
+        """Tell whoever watches how far a fit is."""
+        if self.progress is not None:
+            self.progress(done, total)
+
+    def _require_fitted(self, attribute: str) -> Any:
+        if not hasattr(self, attribute):
+            raise NotFitted(f"the scorer {self.name!r} is not fitted; call fit first")
+        return getattr(self, attribute)
+
+
+def sigmoid(score: Floats) -> Floats:
+    """Probability of a logit, without overflow.
+
+    >>> sigmoid(np.array([-1000.0, 0.0, 1000.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    e = np.exp(-np.abs(score))
+    return np.where(score >= 0, 1.0, e) / (1.0 + e)
+
+
+def logit_of_mean(mean: Floats, squeeze: float = 0.005) -> Floats:
+    """Logit of an observed mean, squeezed into (0, 1): finite, and the order of means is kept.
+
+    >>> logit_of_mean(np.array([0.0, 0.5, 1.0])).round(2).tolist()
+    [-5.29, 0.0, 5.29]
+    """
+    p = squeeze + (1.0 - 2.0 * squeeze) * np.asarray(mean, dtype=np.float64)
+    return np.log(p) - np.log1p(-p)
