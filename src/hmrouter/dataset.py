@@ -117,11 +117,6 @@ class Dataset:
         self.models = tuple(sorted({r.model for r in routes}))
         self.harnesses = tuple(sorted({r.harness for r in routes}))
 
-    def _replace(self, cells: Cells) -> Dataset:
-        new = object.__new__(Dataset)
-        new._set(self.tasks, self.routes, cells, self.ignored)
-        return new
-
     def __repr__(self) -> str:
         return f"Dataset({len(self.tasks)} tasks, {len(self.routes)} routes, {len(self.cells)} cells)"
 
@@ -205,6 +200,12 @@ class Dataset:
         )
         return new
 
+    def keep(self, which: Bools) -> Dataset:
+        """Only these cells (a mask); tasks and routes stay, as not yet run."""
+        new = object.__new__(Dataset)
+        new._set(self.tasks, self.routes, self.cells.take(which), self.ignored)
+        return new
+
     def splits(self, n: int = 5, seed: int = 0, train: float = 0.7) -> list[Split]:
         """Fixed task splits, the same on every machine: tasks are ordered by a hash of seed, split and task.
 
@@ -217,7 +218,7 @@ class Dataset:
             chosen: set[tuple[str, str]] = set()
             for suite in self.suites:
                 keys = [t.key for t in self.tasks if t.suite == suite]
-                keys.sort(key=lambda key: _hash_rank(seed, number, *key))
+                keys.sort(key=lambda key: hash_rank(seed, number, *key))
                 chosen.update(keys[: _share(len(keys), train)])
             rest = {t.key for t in self.tasks} - chosen
             out.append(Split(number, self.restrict(tasks=chosen), self.restrict(tasks=rest)))
@@ -252,13 +253,13 @@ class Dataset:
             hidden[order[: round(fraction * len(order))]] = True
         if reveal:
             touched = np.unique(self.cells.task[hidden])
-            first = sorted(touched, key=lambda i: _hash_rank(seed, "reveal", *self.tasks[i].key))[:reveal]
+            first = sorted(touched, key=lambda i: hash_rank(seed, "reveal", *self.tasks[i].key))[:reveal]
             hidden &= ~np.isin(self.cells.task, first)
-        return self._replace(self.cells.take(~hidden))
+        return self.keep(~hidden)
 
     def _cell_rank(self, seed: int, i: int) -> bytes:
         task, route = self.tasks[self.cells.task[i]], self.routes[self.cells.route[i]]
-        return _hash_rank(seed, *task.key, str(route))
+        return hash_rank(seed, *task.key, str(route))
 
 
 def _fuller(a: Task, b: Task) -> Task:
@@ -287,7 +288,8 @@ def _ratio(total: NDArray[Any], by: NDArray[Any]) -> Floats:
     return out
 
 
-def _hash_rank(*parts: object) -> bytes:
+def hash_rank(*parts: object) -> bytes:
+    """A sort key that is random but the same on every machine and in every order of arrival."""
     return hashlib.sha256("\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()
 
 

@@ -14,21 +14,21 @@ from hmrouter.errors import OutputError
 
 def atomic_write(path: str | Path, content: bytes) -> None:
     """Replace a file in one step: a reader sees the old one or the new one, and a failure leaves the old one."""
-    path = Path(path)
+    target = _target(path)
     temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
         with os.fdopen(handle, "wb") as f:
             f.write(content)
             f.flush()
             os.fsync(f.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except OSError as e:
         if temporary is not None:
             with suppress(OSError):
                 os.unlink(temporary)
-        raise OutputError(f"cannot write {path}: {e.strerror or e}; nothing was changed") from e
+        raise _refusal(path, e) from e
 
 
 @contextmanager
@@ -37,13 +37,14 @@ def sole_writer(path: str | Path) -> Iterator[None]:
 
     The lock ends with the process, however that ends; what a killed writer left behind is removed.
     """
-    path = Path(path)
-    lock_path = path.with_name(f".{path.name}.lock")
+    target = _target(path)
+    lock_path = target.with_name(f".{target.name}.lock")
     lock = _lock(path, lock_path)
     try:
-        for leftover in path.parent.glob(f".{path.name}.*.tmp"):
-            with suppress(OSError):
-                leftover.unlink()
+        for leftover in target.parent.iterdir():
+            if leftover.name.startswith(f".{target.name}.") and leftover.suffix == ".tmp":
+                with suppress(OSError):
+                    leftover.unlink()
         yield
     finally:
         with suppress(OSError):
@@ -51,24 +52,41 @@ def sole_writer(path: str | Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _lock(path: Path, lock_path: Path) -> int:
+def _target(path: str | Path) -> Path:
+    """The file that is replaced: a link stays a link, and what is no file is refused before hours of work."""
+    target = Path(os.path.realpath(path))
+    if os.path.lexists(target) and not os.path.isfile(target):
+        raise OutputError(f"cannot write {path}: it is there and not a regular file; choose another path")
+    return target
+
+
+def _lock(path: str | Path, lock_path: Path) -> int:
     while True:
         try:
             lock = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as e:
-            raise OutputError(f"cannot write {path}: {e.strerror or e}; nothing was changed") from e
+            raise _refusal(path, e) from e
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except OSError as e:
             os.close(lock)
+            if not isinstance(e, BlockingIOError):  # a file system without locks
+                raise _refusal(path, e) from e
             raise OutputError(
-                f"another process is writing {path} right now; wait for it, or choose another file with --out"
+                f"another process is writing {path} right now; wait for it, or choose another path"
             ) from None
         # The holder before us may have removed the file between our open and our lock: then ours locks nothing.
         with suppress(FileNotFoundError):
             if os.stat(lock_path).st_ino == os.fstat(lock).st_ino:
                 return lock
         os.close(lock)
+
+
+def _refusal(path: str | Path, error: OSError) -> OutputError:
+    reason = error.strerror or str(error)
+    return OutputError(
+        f"cannot write {path}: {reason}; nothing was changed (its folder must exist, be writable and have room)"
+    )
 
 
 def _umask() -> int:

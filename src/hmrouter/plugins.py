@@ -24,6 +24,10 @@ class Registry:
         self.group = group
         self._builtin = dict(builtin)
 
+    def extended(self, kind: str, more: Mapping[str, str]) -> Registry:
+        """A registry with further built-in names; the same plug-ins."""
+        return Registry(kind, self.group, self._builtin | dict(more))
+
     def names(self) -> list[str]:
         """All names, built-in first, then plug-ins, each sorted."""
         plugins = {e.name for e in entry_points(group=self.group)} - self._builtin.keys()

@@ -78,8 +78,17 @@ class Policy:
         cheapest = int(np.nanargmin(dollars))
         return (
             f"no route of {len(routes)} costs at most ${self.max_cost:g} per task; the cheapest is "
-            f"{routes[cheapest]} at about ${dollars[cheapest]:.2g}: raise max_cost or widen the pool"
+            f"{routes[cheapest]} at about {show_dollars(dollars[cheapest])}: raise max_cost or widen the pool"
         )
+
+
+def show_dollars(value: float) -> str:
+    """Dollars for people: cents, and for less than a dime two digits that mean something.
+
+    >>> show_dollars(1234.5), show_dollars(0.0042)
+    ('$1234.50', '$0.0042')
+    """
+    return "$" + (f"{value:.2f}" if value >= 0.1 else np.format_float_positional(value, 2, fractional=False, trim="-"))
 
 
 def _ranks(names: list[str]) -> NDArray[Any]:

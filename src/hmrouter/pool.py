@@ -56,7 +56,7 @@ def parse_pool(content: dict[str, Any]) -> tuple[Route, ...]:
     harnesses = [canonical_harness(h) for h in content.get("harnesses", [])]
     routes += [Route(canonical_model(m), h) for m in content.get("models", []) for h in harnesses]
     left_out = {canonical_route(r) for r in content.get("except", [])}
-    for route in left_out - set(routes):
+    for route in sorted(left_out - set(routes)):
         raise UnknownName("route", str(route), map(str, routes), "the pool, so it cannot be excepted")
     pool = tuple(r for r in dict.fromkeys(routes) if r not in left_out)
     if not pool:
@@ -66,35 +66,45 @@ def parse_pool(content: dict[str, Any]) -> tuple[Route, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One allow or deny rule: a model, a harness or a whole route."""
+    """One allow or deny rule: models, harnesses or a whole route."""
 
     kind: str
     names: frozenset[str]
+    """As they were written."""
 
     @classmethod
     def parse(cls, text: str) -> Rule:
         """Read `model=a,b`, `harness=a,b` or `harness:model`."""
         kind, equals, names = text.partition("=")
-        if not equals:
-            return cls("route", frozenset({str(canonical_route(text))}))
-        canonical = {"model": canonical_model, "harness": canonical_harness}.get(kind.strip())
-        values = [n.strip() for n in names.split(",") if n.strip()]
-        if canonical is None or not values:
-            raise UsageError(f"{text!r} is not a rule; write model=NAME, harness=NAME,NAME or harness:model")
-        return cls(kind.strip(), frozenset(canonical(v) for v in values))
+        values = {n.strip() for n in names.split(",") if n.strip()}
+        if equals and kind.strip() in ("model", "harness") and values:
+            return cls(kind.strip(), frozenset(values))
+        try:
+            return cls("route", frozenset({str(Route.parse(text))}))
+        except UsageError:
+            raise UsageError(f"{text!r} is not a rule; write model=NAME, harness=NAME,NAME or harness:model") from None
 
-    def matches(self, route: Route) -> bool:
-        """Whether the rule names this route."""
-        return self._name(route) in self.names
-
-    def require_known(self, routes: Iterable[Route]) -> None:
-        """Refuse names that the pool does not have: a typing error must not silently change the pool."""
-        valid = {self._name(r) for r in routes}
-        for name in sorted(self.names - valid):
-            raise UnknownName(self.kind, name, valid, "the pool")
+    def within(self, pool: Iterable[Route]) -> frozenset[Route]:
+        """The routes that the rule names; a name that the pool does not have is refused, as it may be a slip."""
+        by_name: dict[str, set[Route]] = {}
+        for route in pool:
+            by_name.setdefault(self._name(route), set()).add(route)
+        found: set[Route] = set()
+        for name in sorted(self.names):
+            # As written first: names that did not come through a log need not be canonical.
+            match = by_name.get(name) or by_name.get(self._canonical(name))
+            if match is None:
+                raise UnknownName(self.kind, name, by_name, "the pool")
+            found |= match
+        return frozenset(found)
 
     def _name(self, route: Route) -> str:
         return str(route) if self.kind == "route" else str(getattr(route, self.kind))
+
+    def _canonical(self, name: str) -> str:
+        if self.kind == "route":
+            return str(canonical_route(name))
+        return canonical_model(name) if self.kind == "model" else canonical_harness(name)
 
 
 def select(pool: Sequence[Route], allow: Iterable[str] = (), deny: Iterable[str] = ()) -> tuple[Route, ...]:
@@ -106,16 +116,15 @@ def select(pool: Sequence[Route], allow: Iterable[str] = (), deny: Iterable[str]
     >>> [str(r) for r in select(pool, allow=["model=gpt-5"], deny=["harness=aider"])]
     ['codex:gpt-5']
     """
-    allowed, denied = [Rule.parse(t) for t in allow], [Rule.parse(t) for t in deny]
-    for rule in (*allowed, *denied):
-        rule.require_known(pool)
-    kinds = {rule.kind for rule in allowed}
-    left = tuple(
-        r
-        for r in pool
-        if all(any(rule.kind == kind and rule.matches(r) for rule in allowed) for kind in kinds)
-        and not any(rule.matches(r) for rule in denied)
-    )
+    if not pool:
+        raise NoRoute("the pool is empty; give at least one route")
+    allowed: dict[str, set[Route]] = {}
+    for rule in map(Rule.parse, allow):
+        allowed.setdefault(rule.kind, set()).update(rule.within(pool))
+    denied: set[Route] = set().union(*(Rule.parse(text).within(pool) for text in deny))
+    if not allowed and not denied:
+        return tuple(pool)
+    left = tuple(r for r in pool if r not in denied and all(r in routes for routes in allowed.values()))
     if not left:
         raise NoRoute(f"none of the {len(pool)} routes of the pool is left by the allow and deny rules; loosen them")
     return left

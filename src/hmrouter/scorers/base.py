@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hmrouter.dataset import Dataset
-from hmrouter.errors import NotFitted
+from hmrouter.errors import EmbedderMismatch, NotFitted
 from hmrouter.plugins import Registry
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route
@@ -29,6 +29,7 @@ SCORERS = Registry(
         "fixed": "hmrouter.scorers.fixed:Fixed",
         "hm": "hmrouter.scorers.hm:HM",
         "knn": "hmrouter.scorers.knn:KNN",
+        "safe": "hmrouter.scorers.safe:Safe",
         "random": "hmrouter.scorers.random_choice:Random",
     },
 )
@@ -65,6 +66,18 @@ class Scorer(ABC):
         """Probabilities of success, (tasks, routes)."""
         return sigmoid(self.score(x, routes))
 
+    def merit(self, x: Floats, routes: Sequence[Route]) -> Floats:
+        """What a choice is ranked by, on the scale of success; a careful scorer is below it where it is unsure."""
+        return self.success(x, routes)
+
+    def interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats] | None:
+        """90% interval (low, high), each (tasks, routes), of the success rate on tasks like these; None if unknown."""
+        return None
+
+    def mean_interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats] | None:
+        """90% interval of each route's mean score over these tasks, sampling noise included; None if unknown."""
+        return None
+
     def observe(self, outcome: Outcome, x: Floats) -> None:  # noqa: B027 - nothing to update is a valid answer
         """Take in one more outcome of a task with vector x (dims,), without a refit."""
 
@@ -89,6 +102,15 @@ class Scorer(ABC):
         if not hasattr(self, attribute):
             raise NotFitted(f"the scorer {self.name!r} is not fitted; call fit first")
         return getattr(self, attribute)
+
+
+def require_dims(x: Floats, dims: int) -> None:
+    """Refuse task vectors of another length than those a scorer was fitted on."""
+    if x.shape[1] != dims:
+        raise EmbedderMismatch(
+            f"task vectors have {x.shape[1]} dims, but this scorer was fitted on {dims}; "
+            "use the embedder it was trained with, or train again"
+        )
 
 
 def sigmoid(score: Floats) -> Floats:

@@ -121,7 +121,7 @@ def score_rows(q: Floats, rows: Rows, out: Floats, add: Sequence[tuple[Floats, I
 
 def centred(v: Floats) -> Floats:
     """v minus its mean."""
-    return v - v.sum() / len(v)
+    return np.asarray(v - v.sum() / len(v))
 
 
 def _plain(q: Floats, a: Floats, vc: Floats, task: Ints, row: Ints) -> tuple[Floats, Floats, Floats]:

@@ -6,18 +6,17 @@ description. The paper's probe: outcomes of a new component update its summary w
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from hmrouter.errors import EmbedderMismatch
 from hmrouter.features.summaries import Summaries
 from hmrouter.scorers.adam import Adam, Parameters
-from hmrouter.scorers.base import Scorer, Training
+from hmrouter.scorers.base import Scorer, Training, require_dims
 from hmrouter.scorers.folded import Ints, Rows, score_rows
 from hmrouter.scorers.network import Inputs, encode, loss_and_gradient, offset, shapes
+from hmrouter.scorers.rng import named_rng
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route
 
@@ -86,7 +85,7 @@ class HM(Scorer):
         fixed = (*self._summary_rows(self.models_, self.harnesses_), self._text_rows(self.harnesses_))
         p, grad = self.parameters_, Parameters(self.parameters_.shapes, self.dtype)
         adam = Adam(p.flat.size, self.dtype, lr=self.lr, weight_decay=self.weight_decay)
-        rng = _rng(self.seed, "training")
+        rng = named_rng(self.seed, "training")
         column = np.cumsum(data.observed) - 1  # route of the data set -> route of the training pool
         cell_route, cell_score = column[data.cells.route], data.cells.score.astype(self.dtype)
         starts, counts = data.starts[:-1], np.diff(data.starts)
@@ -130,11 +129,7 @@ class HM(Scorer):
         """Eq. scorer for all tasks and routes; a pair needs no parameters of its own."""
         p: Parameters = self._require_fitted("parameters_")
         x = np.ascontiguousarray(x, dtype=self.dtype)
-        if x.shape[1] != p["W_q"].shape[1]:
-            raise EmbedderMismatch(
-                f"task vectors have {x.shape[1]} dims, but this scorer was fitted on {p['W_q'].shape[1]}; "
-                "use the embedder it was trained with, or train again"
-            )
+        require_dims(x, p["W_q"].shape[1])
         of_model, of_harness, models, harnesses, pairs, same = self._factors(tuple(routes))
         q = x @ p["W_q"].T + p["W_q.b"]
         out = np.empty((len(of_model), len(x)), dtype=self.dtype)  # routes first: blocks are contiguous
@@ -150,11 +145,11 @@ class HM(Scorer):
 
     def _factors(self, routes: tuple[Route, ...]) -> Factors:
         """The factors of a pool, kept until another pool is asked for or an outcome changes a summary."""
-        cached = self._cached
-        # Looking at 100,000 routes takes as long as scoring them for a task: the same tuple needs no look.
-        if cached is None or (cached[0] is not routes and cached[0] != routes):
-            cached = self._cached = (routes, self._encode_pool(routes))
-        return cached[1]
+        kept = self._cached
+        # Comparing 100,000 routes takes longer than scoring them for a task: the same tuple is not looked at.
+        factors = kept[1] if kept and (kept[0] is routes or kept[0] == routes) else self._encode_pool(routes)
+        self._cached = (routes, factors)  # an equal tuple takes the old one's place, to be the same next time
+        return factors
 
     def _encode_pool(self, routes: tuple[Route, ...]) -> Factors:
         models, harnesses = sorted({r.model for r in routes}), sorted({r.harness for r in routes})
@@ -186,7 +181,7 @@ class HM(Scorer):
     def _text_rows(self, harnesses: Sequence[str]) -> Floats:
         unknown = np.zeros(self.summaries_.dims - 2, dtype=self.dtype)
         rows = [self.harness_vectors_.get(h, unknown) for h in harnesses]
-        return np.array(rows, dtype=self.dtype).reshape(-1, len(unknown))
+        return np.array(rows, dtype=self.dtype).reshape(len(harnesses), len(unknown))
 
     # -- beginning and keeping ----------------------------------------------------------------------------------
 
@@ -199,12 +194,12 @@ class HM(Scorer):
         for name, value in p.items().items():
             if name.startswith("e_"):
                 for row, component in zip(value, self.models_ if name == "e_m" else self.harnesses_, strict=True):
-                    row[:] = _rng(self.seed, name, component).standard_normal(len(row))
+                    row[:] = named_rng(self.seed, name, component).standard_normal(len(row))
             elif name.endswith(".gain"):
                 value[:] = 1.0
             elif name != "b" and not name.startswith("LN_"):
                 fan_in = p[name.removesuffix(".b")].shape[-1]
-                value[:] = _rng(self.seed, name).uniform(-1.0, 1.0, value.shape) / max(1, fan_in) ** 0.5
+                value[:] = named_rng(self.seed, name).uniform(-1.0, 1.0, value.shape) / max(1, fan_in) ** 0.5
         return p
 
     def state(self) -> State:
@@ -243,11 +238,6 @@ class ComponentOnly(HM):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "interaction": False})
-
-
-def _rng(seed: int, *name: str) -> np.random.Generator:
-    key = "\x1f".join((str(seed), *name)).encode("utf-8", "surrogatepass")
-    return np.random.Generator(np.random.PCG64(int.from_bytes(hashlib.sha256(key).digest()[:16])))
 
 
 def _positions(names: Sequence[str], distinct: Sequence[str]) -> Ints:

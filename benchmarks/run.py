@@ -1,0 +1,52 @@
+"""Measure everything, print a table, write `out/bench.json`. A new benchmark is one more line in `BENCHMARKS`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import fit, imports, scoring
+from benchmarks.ratio import Ratio
+from hmrouter.errors import MissingExtra
+
+BENCHMARKS: dict[str, Callable[[], Iterator[Ratio]]] = {
+    "fit against PyTorch": fit.against_torch,
+    "fit as cells grow": fit.as_cells_grow,
+    "scoring against the naive form and bare products": scoring.against_naive_and_bare,
+    "scoring as the pool grows": scoring.as_the_pool_grows,
+    "import": imports.against_numpy,
+}
+OUT = Path("out/bench.json")
+
+
+def run() -> int:
+    """0 if every target is met, 1 if one is missed or could not be measured."""
+    messages, ratios, skipped = Console(stderr=True), list[Ratio](), list[str]()
+    for title, measure in BENCHMARKS.items():
+        with messages.status(f"{title} ..."):
+            try:
+                ratios += measure()
+            except MissingExtra as missing:
+                skipped.append(str(missing))
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(json.dumps({r.name: r.value for r in ratios}, indent=2) + "\n", encoding="utf-8")
+    Console().print(table(ratios))
+    for reason in skipped:
+        messages.print(f"not measured: {reason}", markup=False, soft_wrap=True)
+    return 1 if skipped or any(r.met is False for r in ratios) else 0
+
+
+def table(ratios: list[Ratio]) -> Table:
+    """Ratio, target and verdict, one line each."""
+    verdicts = {True: "[green]met", False: "[red]missed", None: ""}
+    out = Table()
+    for column in ("name", "ratio", "target", "verdict"):
+        out.add_column(column, no_wrap=True)
+    out.add_column("what")
+    for r in ratios:
+        out.add_row(r.name, f"{r.value:.2f}", r.target, verdicts[r.met], r.what)
+    return out

@@ -1,0 +1,1 @@
+"""hm-router-bench: the benchmark suite, its baselines and its experiments."""

@@ -1,0 +1,1 @@
+"""The learned baselines of hm-router-bench, one file each; the simple ones live in `hmrouter.scorers`."""

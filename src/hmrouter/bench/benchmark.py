@@ -1,0 +1,49 @@
+"""A benchmark directory in memory, known by the hash of its content."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from hmrouter.dataset import Dataset
+from hmrouter.errors import LogError
+from hmrouter.logs import read_benchmark
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """Where a benchmark is and what it held when it was looked at."""
+
+    name: str
+    path: str
+    hash: str
+
+    @classmethod
+    def at(cls, path: str | Path) -> Benchmark:
+        """Look at a benchmark directory: read it whole once, so that a broken one is found before the work begins."""
+        path = Path(path)
+        benchmark = cls(path.name, str(path), content_hash(path))
+        benchmark.data()
+        return benchmark
+
+    def data(self) -> Dataset:
+        """The outcomes; read once per process."""
+        return _read(self.path, self.hash)
+
+
+def content_hash(path: Path) -> str:
+    """Hash of the files that count."""
+    digest = hashlib.sha256()
+    for name in ("outcomes.csv", "queries.jsonl"):
+        try:
+            digest.update((path / name).read_bytes())
+        except OSError as e:
+            raise LogError(f"cannot read {path / name}: {e.strerror}") from e
+    return digest.hexdigest()[:16]
+
+
+@lru_cache(maxsize=16)
+def _read(path: str, hash: str) -> Dataset:
+    return Dataset(read_benchmark(path))

@@ -1,0 +1,133 @@
+"""What an experiment is: units of work that run anywhere, and tables and figures made of their rows alone.
+
+A unit is one method on one split of one benchmark. Its rows hold everything: tables and figures are recomputed from
+`results.json`, so nothing in a report can differ from the data behind it. A new experiment is one file with one class.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from hmrouter.bench.benchmark import Benchmark
+
+Row = Mapping[str, Any]
+"""One line of results.json; see docs/results-format.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One piece of work: small enough to cache, independent of all others."""
+
+    experiment: str
+    benchmark: str
+    method: str
+    split: int
+    setting: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run was asked for."""
+
+    benchmarks: Sequence[Benchmark]
+    methods: Sequence[str]
+    splits: int = 5
+    seed: int = 0
+    embedder: str = "lsa"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A number with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+    signed: bool = True
+    """Written with its sign, as a difference is; false for a level such as an accuracy."""
+
+
+Cell = str | int | float | Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a report. Numbers stay numbers: the writer formats them, marks the best, and sorts them."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+    """What the numbers are and how they were made, in a sentence or two."""
+    digits: int = 1
+    best: str = ""
+    """`row` or `column`: where the best and second-best numbers are marked; empty: nowhere."""
+    unranked: Sequence[str] = ("random", "oracle", "benchmark")
+    """Columns (or first cells) that are never marked as best."""
+    footer_rows: int = 0
+    """How many of the last rows are means, set apart by a line."""
+    lower_is_better: Sequence[str] = ()
+    """Columns (or first cells) where the smallest number is the best: log-loss, Brier, dollars."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line, or one set of points, of a figure."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of a report, drawn by `report.figures`."""
+
+    name: str
+    """File name without ending."""
+    title: str
+    kind: str
+    """`lines` (series over x), `bars` (one bar per series, y[0] with its interval), `points` (scatter), `heatmap`."""
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    note: str = ""
+    log_x: bool = False
+    diagonal: bool = False
+    """Draw y = x, for reliability curves."""
+    reference: float | None = None
+    """Draw a horizontal line, e.g. at 0."""
+    grid: Mapping[str, Any] = field(default_factory=dict)
+    """For `heatmap`: `rows`, `columns` (names), `values` (nested list with None), and what the best are marked by:
+    `row_best` (for each row the index of its best column, or None) and `column_best` (for each column, its best row).
+    `label` names what the values are."""
+
+
+class Experiment(ABC):
+    """One of the paper's tables or figures, or one of ours."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    methods: ClassVar[Sequence[str]]
+    """What is compared when nothing else is asked for."""
+
+    @abstractmethod
+    def units(self, plan: Plan) -> list[Unit]:
+        """Everything there is to do."""
+
+    @abstractmethod
+    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+        """Do one unit. Deterministic: the same unit gives the same rows on every machine, apart from seconds."""
+
+    @abstractmethod
+    def tables(self, rows: Sequence[Row]) -> list[Table]:
+        """The tables, from rows alone."""
+
+    @abstractmethod
+    def figures(self, rows: Sequence[Row]) -> list[Figure]:
+        """The figures, from rows alone."""

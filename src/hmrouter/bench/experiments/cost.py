@@ -1,0 +1,179 @@
+"""`cost` (Table cost, Fig. cost): accuracy within a budget, by sweeping the weight of cost.
+
+Per method one fit, then one choice per setting: the cost weight lambda, or Avengers-Pro's alpha. Only cells with a
+known cost may be chosen. The paper picks the best setting by realised *test* spend; beside it stands the honest
+variant, picked by the spend and accuracy that the same choices have on training tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.budgets import TEST_RULE, TRAINING_RULE, Frontiers, Rule
+from hmrouter.bench.evaluate import choose, dense, predict, realise, tie_order, uniform
+from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
+from hmrouter.bench.experiments.common import mean_of_all, prepared, product_of, row, split_of
+from hmrouter.bench.methods import METHODS
+from hmrouter.costs import RouteCosts
+from hmrouter.dataset import Dataset, Split
+from hmrouter.errors import InputError
+from hmrouter.state import Floats
+
+LAMBDAS = (0.0, *(float(f"{v:.3g}") for v in np.geomspace(1e-3, 30.0, 24)))
+ALPHAS = tuple(float(f"{v:.3g}") for v in np.linspace(1.0, 0.0, 21))
+BUDGETS = (0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+"""The paper's, in dollars per task."""
+SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+"""Of what Fixed costs on the same benchmark: budgets that fit the data's own range."""
+
+
+class Cost(Experiment):
+    """Accuracy that a budget buys."""
+
+    name: ClassVar[str] = "cost"
+    title: ClassVar[str] = "Cost-accuracy tradeoff"
+    methods: ClassVar[Sequence[str]] = ("random", "fixed", "knn", "irtnet", "embedllm", "avengers_pro",
+                                        "component_only", "hm", "oracle")  # fmt: skip
+
+    def units(self, plan: Plan) -> list[Unit]:
+        """One per benchmark that has costs, split and method."""
+        costed = [b for b in plan.benchmarks if costed_pool(b.data()) is not None]
+        narrowed = Plan(costed, plan.methods, plan.splits, plan.seed, plan.embedder)
+        return product_of(self.name, narrowed)
+
+    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+        """One row per setting, from one fit."""
+        split = costed_split(split_of(benchmark, plan.seed, unit.split))
+        train, test = split.train, split.test
+        selectable, order = ~np.isnan(dense(test, "cost")) & ~np.isnan(dense(test)), tie_order(train)
+        on_train = ~np.isnan(dense(train, "cost")) & ~np.isnan(dense(train))
+        exact = not bool(test.cells.cost_is_route_mean.any())
+        rows = []
+        for setting, value, value_train, seconds in self._settings(unit, split, plan):
+            if value is None:
+                shares = _normalised(uniform(test) * selectable)
+                known = realise(train, _normalised(uniform(train) * on_train))
+            else:
+                shares = choose(value, selectable, order)
+                known = realise(train, choose(value_train, on_train, order))
+            metrics = realise(test, shares)
+            own = Unit(unit.experiment, unit.benchmark, unit.method, unit.split, setting)
+            rows.append(
+                row(own, metrics, train, seconds, train_accuracy=known.accuracy, train_cost_usd=known.cost_usd,
+                    cost_per_task=exact)
+            )  # fmt: skip
+        return rows
+
+    def _settings(self, unit: Unit, split: Split, plan: Plan) -> Iterator[tuple[str, Any, Any, float | None]]:
+        """(setting, value on test, value on train, seconds of the fit) for each setting of the method."""
+        train, test = split.train, split.test
+        if unit.method == "random":
+            yield "uniform", None, None, None
+            return
+        expected = np.array([c.dollars for c in RouteCosts.fit(train).of_all(train.routes)], dtype=np.float64)
+        if unit.method == "oracle":
+            for weight in LAMBDAS:
+                # Ties of success go to the cheaper run, also without any weight.
+                least = max(weight, 1e-9)
+                yield f"lambda={weight:g}", _true_value(test, least), _true_value(train, least), None
+            return
+        training, x_test = prepared(split, plan.embedder)
+        if unit.method == "avengers_pro":
+            for alpha in ALPHAS:
+                scorer = METHODS.load("avengers_pro")(alpha=alpha)
+                found = predict(scorer, training, x_test, test)
+                yield f"alpha={alpha:g}", found.score, scorer.score(training.x, train.routes), found.fit_seconds
+            return
+        scorer = METHODS.load(unit.method)()
+        found = predict(scorer, training, x_test, test)
+        on_train = scorer.success(training.x, train.routes)
+        for weight in LAMBDAS:  # Eq. cost_routing
+            yield (
+                f"lambda={weight:g}", found.success - weight * expected, on_train - weight * expected, found.fit_seconds
+            )  # fmt: skip
+
+    def tables(self, rows: Sequence[Row]) -> list[Table]:
+        """Budgets in dollars and relative to Fixed, each with the paper's rule and the honest one; hull areas."""
+        frontiers = Frontiers(rows)
+        out = []
+        for rule in (TEST_RULE, TRAINING_RULE):
+            dollars = {f"<=${b:g}": dict.fromkeys(frontiers.benchmarks, b) for b in BUDGETS}
+            out.append(self._table("Accuracy within a dollar budget", frontiers, rule, dollars, "Dollars per task"))
+        for rule in (TEST_RULE, TRAINING_RULE) if frontiers.fixed_costs else ():
+            relative = {f"{s:g}x": {b: s * c for b, c in frontiers.fixed_costs.items()} for s in SHARES}
+            words = "Budgets are shares of what Fixed costs on the same benchmark"
+            out.append(self._table("Accuracy within a share of Fixed's cost", frontiers, rule, relative, words))
+        areas: list[list[Cell]] = []
+        for m in frontiers.methods:
+            per = [frontiers.area(b, m) for b in frontiers.benchmarks]
+            areas.append([m, *per, mean_of_all(per)])
+        note = (
+            "RouterBench's summary: area under the non-decreasing convex hull of (cost, accuracy), extended flat to "
+            "the largest cost and divided by it, in percent. `fixed` is the hull over single routes, the zero router."
+        )
+        out.append(Table("Hull area", ["method", *frontiers.benchmarks, "mean"], areas, note, best="column"))
+        return out
+
+    def _table(
+        self, title: str, frontiers: Frontiers, rule: Rule, budgets: Mapping[str, Mapping[str, float]], words: str
+    ) -> Table:
+        body: list[list[Cell]] = [
+            [m, *(frontiers.accuracy(m, rule, budget) for budget in budgets.values())] for m in frontiers.methods
+        ]
+        note = (
+            f"{words}; accuracy in percent, mean of {len(frontiers.benchmarks)} benchmarks. {rule.words} "
+            f"A dash: no setting fits on at least one benchmark. {frontiers.which_costs}"
+        )
+        return Table(f"{title}, {rule.label}", ["method", *budgets], body, note, best="column")
+
+    def figures(self, rows: Sequence[Row]) -> list[Figure]:
+        """Accuracy against the budget, mean of benchmarks."""
+        frontiers, series = Frontiers(rows), []
+        if not frontiers.fixed_costs:
+            return []
+        for method in frontiers.methods:
+            points = []
+            for share in np.geomspace(0.03, 1.2, 25).tolist():
+                budget = {b: share * c for b, c in frontiers.fixed_costs.items()}
+                value = frontiers.accuracy(method, TEST_RULE, budget)
+                if value is not None:
+                    points.append((share, value))
+            if points:
+                series.append(Series(method, [p[0] for p in points], [p[1] for p in points]))
+        return [
+            Figure(
+                "cost", f"Accuracy within a budget, mean of {len(frontiers.benchmarks)} benchmarks", "lines",
+                "budget as a share of Fixed's cost", "accuracy, %", series, log_x=True,
+                note="The best setting affordable by realised test spend (the paper's rule).",
+            )
+        ]  # fmt: skip
+
+
+def costed_pool(data: Dataset) -> list[Any] | None:
+    """The routes with a known cost on at least half of their cells; None where fewer than two are left."""
+    known = np.bincount(data.cells.route, weights=~np.isnan(data.cells.cost), minlength=len(data.routes))
+    cells = np.bincount(data.cells.route, minlength=len(data.routes))
+    pool = [r for r, k, n in zip(data.routes, known, cells, strict=True) if n and k >= n / 2]
+    return pool if len(pool) >= 2 else None
+
+
+@lru_cache(maxsize=4)
+def costed_split(split: Split) -> Split:
+    """The split with the pool of routes whose costs are known (decided on the training side)."""
+    pool = costed_pool(split.train)
+    if pool is None:
+        raise InputError("fewer than two routes have known costs in the training tasks")
+    return Split(split.number, split.train.restrict(routes=pool), split.test.restrict(routes=pool))
+
+
+def _true_value(data: Dataset, weight: float) -> Floats:
+    return np.nan_to_num(dense(data) - weight * dense(data, "cost"), nan=-np.inf)
+
+
+def _normalised(shares: Floats) -> Floats:
+    return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-12))

@@ -1,0 +1,113 @@
+"""`forecast` (Fig. adaptation_forecasting b): does this execution succeed? Discrimination and calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
+from hmrouter.bench.experiments.common import (
+    ALL_METHODS,
+    benchmark_means,
+    distinct,
+    mean_of_all,
+    product_of,
+    split_of,
+)
+from hmrouter.bench.experiments.judged import judge
+from hmrouter.bench.experiments.sparse import thinned
+from hmrouter.bench.forecasts import brier, ece, reliability
+
+SETTINGS = ("full", "routes2-5")
+BINS = 10
+
+
+class Forecast(Experiment):
+    """How good the predicted probabilities of success are, on all cells of the test tasks."""
+
+    name: ClassVar[str] = "forecast"
+    title: ClassVar[str] = "Correctness forecasting"
+    methods: ClassVar[Sequence[str]] = tuple(m for m in ALL_METHODS if m not in ("random", "oracle"))
+
+    def units(self, plan: Plan) -> list[Unit]:
+        """One per benchmark, setting, split and method that predicts."""
+        return [u for u in product_of(self.name, plan, SETTINGS) if u.method in plan.methods and u.method != "oracle"]
+
+    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+        """Fit, and hold every prediction against its outcome."""
+        split = thinned(split_of(benchmark, plan.seed, unit.split), unit.setting, plan.seed)
+        judged = judge(unit, split, plan.embedder)
+        y = split.test.cells.score
+        if judged.predictions is None:  # random: the training mean for every cell
+            p = np.full(len(y), split.train.cells.score.mean())
+        else:
+            p = judged.predictions.success[split.test.cells.task, split.test.cells.route]
+        return [judged.row | {"brier": brier(y, p), "ece": ece(y, p, BINS), "reliability": reliability(y, p, BINS)}]
+
+    def tables(self, rows: Sequence[Row]) -> list[Table]:
+        """Means per method, and per benchmark for AUC and log-loss."""
+        methods, out = distinct(rows, "method"), []
+        for setting in distinct(rows, "setting"):
+            own = [r for r in rows if r["setting"] == setting]
+            body: list[list[Cell]] = []
+            for m in methods:
+                means = [
+                    mean_of_all(_known(benchmark_means(own, key, m))) for key in ("auc", "log_loss", "brier", "ece")
+                ]
+                body.append([m, *means])
+            n = len(distinct(own, "benchmark"))
+            note = (
+                f"Mean of {n} benchmarks and their splits, training evidence: {setting}. AUC: higher is better; "
+                "log-loss, Brier score and expected calibration error: lower is better. Avengers ranks; its "
+                "probabilities are cluster means."
+            )
+            out.append(Table(f"Forecasts, {setting}", ["method", "AUC", "log-loss", "Brier", "ECE"], body, note, 3))
+            for key, label in (("auc", "AUC"), ("log_loss", "log-loss")):
+                columns = {m: benchmark_means(own, key, m) for m in methods}
+                lines: list[list[Cell]] = [
+                    [b, *(columns[m][i] for m in methods)] for i, b in enumerate(distinct(own, "benchmark"))
+                ]
+                out.append(Table(f"{label} per benchmark, {setting}", ["benchmark", *methods], lines, "", 3))
+        return out
+
+    def figures(self, rows: Sequence[Row]) -> list[Figure]:
+        """AUC per method, and the reliability curve of each."""
+        out = []
+        own = [r for r in rows if r["setting"] == distinct(rows, "setting")[0]]
+        bars = []
+        for method in distinct(own, "method"):
+            value = mean_of_all(_known(benchmark_means(own, "auc", method)))
+            if value is not None:
+                bars.append(Series(method, [0.0], [value]))
+        if bars:
+            out.append(Figure("forecast_auc", "Forecasting success", "bars", "", "AUC, mean of benchmarks", bars))
+        curves = [Series(m, *_pooled_curve(own, m)) for m in distinct(own, "method") if _pooled_curve(own, m)[0]]
+        if curves:
+            out.append(
+                Figure(
+                    "reliability", "Reliability of the forecasts", "lines", "predicted success",
+                    "observed success", curves, diagonal=True,
+                    note="All test cells of all benchmarks and splits, in bins of equal width.",
+                )
+            )  # fmt: skip
+        return out
+
+
+def _known(cells: Sequence[float | None]) -> list[float | None]:
+    # A benchmark whose test outcomes are all alike has no AUC; it is left out of the mean for every method alike.
+    return [c for c in cells if c is not None]
+
+
+def _pooled_curve(rows: Sequence[Row], method: str) -> tuple[list[float], list[float]]:
+    sums: dict[int, list[float]] = {}
+    for r in rows:
+        if r["method"] == method:
+            for forecast, outcome, n in r["reliability"]:
+                total = sums.setdefault(min(int(forecast * BINS), BINS - 1), [0.0, 0.0, 0.0])
+                for i, value in enumerate((forecast * n, outcome * n, n)):
+                    total[i] += value
+    bins = [sums[b] for b in sorted(sums)]
+    return [b[0] / b[2] for b in bins], [b[1] / b[2] for b in bins]

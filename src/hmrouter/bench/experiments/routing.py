@@ -1,0 +1,65 @@
+"""`routing` (Table routing): oracle-normalised accuracy of every method on five fixed 70/30 task splits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Series, Table, Unit
+from hmrouter.bench.experiments.common import (
+    ALL_METHODS,
+    accuracy_table,
+    difference_table,
+    differences,
+    distinct,
+    overall_difference,
+    product_of,
+    split_of,
+)
+from hmrouter.bench.experiments.judged import judge
+
+
+class Routing(Experiment):
+    """Which method chooses best."""
+
+    name: ClassVar[str] = "routing"
+    title: ClassVar[str] = "Routing accuracy"
+    methods: ClassVar[Sequence[str]] = ALL_METHODS
+
+    def units(self, plan: Plan) -> list[Unit]:
+        """One per benchmark, split and method."""
+        return product_of(self.name, plan)
+
+    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+        """Fit, choose, compare."""
+        return [judge(unit, split_of(benchmark, plan.seed, unit.split), plan.embedder).row]
+
+    def tables(self, rows: Sequence[Row]) -> list[Table]:
+        """The paper's table, the same in raw accuracy, and the differences to Fixed."""
+        out = [
+            accuracy_table(rows, "Routing accuracy, oracle-normalised"),
+            accuracy_table(rows, "Routing accuracy, raw", "accuracy"),
+        ]
+        difference = difference_table(rows, "Difference to Fixed")
+        return [*out, difference] if difference else out
+
+    def figures(self, rows: Sequence[Row]) -> list[Figure]:
+        """Mean difference to Fixed with intervals."""
+        series = []
+        for method in distinct(rows, "method"):
+            if method in ("random", "oracle", "fixed"):
+                continue
+            d = overall_difference(differences(rows, "normalized_accuracy", method, "fixed"))
+            if d is not None:
+                series.append(Series(method, [0.0], [d.value], [d.low], [d.high]))
+        if not series:
+            return []
+        n = len(distinct(rows, "benchmark"))
+        return [
+            Figure(
+                "routing", f"Routing against the best fixed pair, mean of {n} benchmarks", "bars",
+                "", "points of normalised accuracy above Fixed", series, reference=0.0,
+                note="Bars: mean over benchmarks; lines: 95% intervals for other benchmarks like these.",
+            )
+        ]  # fmt: skip

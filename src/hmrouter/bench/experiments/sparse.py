@@ -1,0 +1,117 @@
+"""`sparse`: thin evidence, which is what production logs look like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
+from hmrouter.bench.experiments.common import (
+    ALL_METHODS,
+    accuracy_table,
+    benchmark_means,
+    difference_table,
+    differences,
+    distinct,
+    mean_of_all,
+    overall_difference,
+    product_of,
+    split_of,
+)
+from hmrouter.bench.experiments.judged import judge
+from hmrouter.dataset import Dataset, Split, hash_rank
+
+SETTINGS = ("full", "tasks10", "tasks20", "tasks30", "routes2-5", "tasks20_routes2-5")
+"""tasksN: that percentage of the training tasks, all their routes; routes2-5: each task seen on 2-5 random routes."""
+
+
+class Sparse(Experiment):
+    """How methods do when little was run."""
+
+    name: ClassVar[str] = "sparse"
+    title: ClassVar[str] = "Routing on thin evidence"
+    methods: ClassVar[Sequence[str]] = ALL_METHODS
+
+    def units(self, plan: Plan) -> list[Unit]:
+        """One per benchmark, setting, split and method."""
+        return product_of(self.name, plan, SETTINGS)
+
+    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+        """Thin the training side, then as in `routing`."""
+        split = thinned(split_of(benchmark, plan.seed, unit.split), unit.setting, plan.seed)
+        return [judge(unit, split, plan.embedder).row]
+
+    def tables(self, rows: Sequence[Row]) -> list[Table]:
+        """Settings x methods on the mean of benchmarks, differences to Fixed, and each setting in full."""
+        methods, settings = distinct(rows, "method"), distinct(rows, "setting")
+        level: list[list[Cell]] = []
+        above: list[list[Cell]] = []
+        compared = [m for m in methods if m not in ("random", "fixed", "oracle")]
+        for setting in settings:
+            own = [r for r in rows if r["setting"] == setting]
+            level.append(
+                [setting, *(mean_of_all(benchmark_means(own, "normalized_accuracy", m, 100.0)) for m in methods)]
+            )
+            found = [differences(own, "normalized_accuracy", m, "fixed") for m in compared]
+            above.append([setting, *(overall_difference(f) for f in found)])
+        note = "Percent of the oracle's accuracy, mean of benchmarks and splits."
+        out = [Table("Thin evidence: mean of benchmarks", ["setting", *methods], level, note, best="row")]
+        if "fixed" in methods and compared:
+            note = "Points of normalised accuracy above Fixed, with 95% intervals for other benchmarks like these."
+            out.append(Table("Thin evidence: difference to Fixed", ["setting", *compared], above, note))
+        for setting in settings:
+            out.append(accuracy_table(rows, f"Normalised accuracy, {setting}", setting=setting))
+            difference = difference_table(rows, f"Difference to Fixed, {setting}", setting=setting)
+            out += [difference] if difference else []
+        return out
+
+    def figures(self, rows: Sequence[Row]) -> list[Figure]:
+        """Difference to Fixed against the share of training tasks."""
+        shares = {"tasks10": 10.0, "tasks20": 20.0, "tasks30": 30.0, "full": 100.0}
+        series = []
+        for method in distinct(rows, "method"):
+            points = []
+            for setting, share in shares.items():
+                d = overall_difference(differences(rows, "normalized_accuracy", method, "fixed", setting=setting))
+                if d is not None:
+                    points.append((share, d.value, d.low, d.high))
+            if points and method not in ("random", "fixed", "oracle"):
+                x, y, low, high = zip(*points, strict=True)
+                series.append(Series(method, x, y, low, high))
+        if not series:
+            return []
+        return [
+            Figure(
+                "sparse", "Routing with few training tasks", "lines", "share of the training tasks, %",
+                "points of normalised accuracy above Fixed", series, reference=0.0, log_x=True,
+                note="Mean over benchmarks with 95% intervals for other benchmarks like these.",
+            )
+        ]  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def thinned(split: Split, setting: str, seed: int) -> Split:
+    """The split with its training side thinned as the setting says; the test side is untouched."""
+    train = split.train
+    if setting.startswith("tasks"):
+        share = int(setting.removeprefix("tasks").partition("_")[0]) / 100
+        keys = sorted((t.key for t in train.tasks), key=lambda key: hash_rank(seed, split.number, "thin", *key))
+        train = train.restrict(tasks=set(keys[: max(1, round(share * len(keys)))]))
+    if setting.endswith("routes2-5"):
+        train = train.keep(_few_routes(train, seed, split.number))
+    return Split(split.number, train, split.test)
+
+
+def _few_routes(train: Dataset, seed: int, number: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """A mask that keeps, of each task, 2 to 5 of its cells at random."""
+    keep = np.zeros(len(train.cells), dtype=bool)
+    for i, task in enumerate(train.tasks):
+        own = range(int(train.starts[i]), int(train.starts[i + 1]))
+        n = 2 + hash_rank(seed, number, "routes", *task.key)[0] % 4
+        ranked = sorted(own, key=lambda c: hash_rank(seed, number, *task.key, train.routes[train.cells.route[c]]))
+        keep[ranked[:n]] = True
+    return keep

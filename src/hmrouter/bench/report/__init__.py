@@ -1,0 +1,10 @@
+"""The report of a run: `Page` in, one self-contained HTML page, Markdown tables and figures out.
+
+page.py        what a report holds
+cells.py       numbers as text, and which of them are the best
+styles.py      one colour, line and marker per method, the same in every figure
+figures.py     a `Figure` -> SVG or PNG; charts.py and heatmap.py draw the kinds
+html.py        the page (report.css, report.js)
+markdown.py    the tables
+write.py       OUT/report.html, OUT/table.md, OUT/figures/
+"""

@@ -1,0 +1,40 @@
+"""Finished units on disk, by content: a run that was interrupted goes on, a changed method reruns only itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hmrouter.errors import OutputError
+from hmrouter.files import atomic_write
+
+
+class ResultsCache:
+    """Rows of finished units under a directory, one small file each."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def get(self, key: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+        """The rows of a unit, None if it is not finished (or its file is damaged, which is the same)."""
+        try:
+            stored = json.loads(self._file(key).read_bytes())
+            return list(stored["rows"]) if stored["key"] == json.loads(json.dumps(key)) else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, key: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
+        """Keep the rows of a unit."""
+        file = self._file(key)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise OutputError(f"cannot write {file}: {e.strerror}; choose another --out") from e
+        atomic_write(file, json.dumps({"key": key, "rows": rows}).encode())
+
+    def _file(self, key: Mapping[str, Any]) -> Path:
+        digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+        return self.directory / "units" / digest[:2] / f"{digest[2:34]}.json"

@@ -1,0 +1,43 @@
+"""The command line: `hmrouter COMMAND`. One file per command.
+
+Standard output holds the answer (with `--json`, one JSON document), standard error everything else. Exit 0: fine,
+1: failed with one clear line, 2: wrong usage.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from io import TextIOWrapper
+from typing import NoReturn
+
+from hmrouter.errors import HMRouterError, UsageError
+
+
+def main() -> None:
+    """Run the command line and turn errors into one line and an exit code."""
+    from hmrouter.cli.app import app
+
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal that cannot show a character still shows the rest
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here, where a failure still has an exit code
+    except HMRouterError as e:
+        _fail(str(e), 2 if isinstance(e, UsageError) else 1)
+    except BrokenPipeError:  # the reader of our output left: `hmrouter ... | head`
+        _fail("", 1)
+    except OSError as e:  # most likely a full disk behind `hmrouter ... > file`
+        _fail(f"{e.filename or 'cannot write to standard output'}: {e.strerror or e}", 1)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    if message:
+        sys.stderr.write(f"error: {' '.join(message.split())}\n")
+    try:
+        sys.stdout.flush()
+    except OSError:  # Python must not try again at exit to write what nobody can take
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

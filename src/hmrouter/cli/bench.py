@@ -1,0 +1,125 @@
+"""`hmrouter bench`: the benchmark suite."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hmrouter.cli.bench_progress import BenchProgress
+from hmrouter.cli.output import Json, console, print_json, say, table
+
+app = typer.Typer(no_args_is_help=True, help="hm-router-bench: the paper's experiments on the benchmarks you have.")
+
+Data = Annotated[
+    list[Path], typer.Option("--data", help="A benchmark directory, or a folder of them; may be repeated.")
+]
+
+
+@app.command("list")
+def list_benchmarks(
+    data: Annotated[list[Path] | None, typer.Option("--data", help="Where to look; may be repeated.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The paper's benchmarks and which of them are present under --data; the experiments and the methods."""
+    from hmrouter.bench.experiments import EXPERIMENTS
+    from hmrouter.bench.methods import METHODS, REFERENCES
+    from hmrouter.bench.registry import benchmarks, status
+
+    places = status(data or [])
+    methods = [*METHODS.names(), *(r for r in REFERENCES if r not in METHODS.names())]
+    if as_json:
+        print_json({
+            "experiments": EXPERIMENTS.names(), "methods": methods,
+            "benchmarks": [{
+                "directory": p.directory, "title": p.benchmark.title if p.benchmark else None,
+                "path": str(p.path) if p.path else None, "routes": p.routes, "problem": p.problem,
+                "paper_routes": len(p.benchmark.pool) if p.benchmark else None, "paper_routes_present": p.pool_routes,
+            } for p in places],
+        })  # fmt: skip
+        return
+    out = table("Benchmarks", "directory", "in the paper as", "here", "routes", "of the paper's")
+    for p in places:
+        here = "yes" if p.path and not p.problem else (p.problem or "-")
+        of = f"{p.pool_routes}/{len(p.benchmark.pool)}" if p.benchmark and p.path else "-"
+        title = p.benchmark.title if p.benchmark else "not in the paper"
+        out.add_row(p.directory, title, here, str(p.routes) if p.path else "-", of)
+    console().print(out)
+    missing = [b for b in benchmarks() if not any(p.benchmark is b and p.path for p in places)]
+    for b in missing:
+        typer.echo(f"{b.directory}: {b.source}. {b.how}")
+    typer.echo(f"Experiments: {', '.join(EXPERIMENTS.names())}")
+    typer.echo(f"Methods: {', '.join(methods)}")
+
+
+@app.command("validate")
+def validate_benchmarks(data: Data, as_json: Json = False) -> None:
+    """Check benchmark directories: duplicates, scores, unknown tasks, density, rectangles, costs, texts."""
+    from hmrouter.bench.validate import validate
+    from hmrouter.logs import benchmark_directories
+
+    reports = [validate(d) for path in data for d in benchmark_directories(path)]
+    if as_json:
+        print_json([r.to_dict() for r in reports])
+    else:
+        for report in reports:
+            for line in report.lines():
+                typer.echo(line)
+    if not all(r.ok for r in reports):
+        raise typer.Exit(1)
+
+
+@app.command("run")
+def run(
+    experiment: Annotated[list[str], typer.Argument(help="One or more experiments, or all; see `bench list`.")],
+    data: Data,
+    out: Annotated[Path, typer.Option("--out", help="Where results, report and the cache go.")] = Path("out"),
+    methods: Annotated[str, typer.Option("--methods", help="Comma-separated; default: those of the experiment.")] = "",
+    splits: Annotated[int, typer.Option("--splits", min=1, help="Number of 70/30 task splits.")] = 5,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the splits.")] = 0,
+    embedder: Annotated[str, typer.Option("--embedder", help="Task vectors, the same for all methods.")] = "lsa",
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Worker processes; default: all cores.")] = None,
+    engine: Annotated[str, typer.Option("--engine", help="local, or ray for a cluster.")] = "local",
+    ray_address: Annotated[
+        str | None, typer.Option("--ray-address", help="ray://HOST:PORT or auto; default: a local Ray.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A first look: two splits, at most 40 places.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run experiments and write results.json, table.md, figures and report.html.
+
+    Finished units are kept under OUT/.cache: a run that was interrupted goes on where it was, and a method whose
+    code changed runs again alone.
+    """
+    from hmrouter.bench.experiments import EXPERIMENTS
+    from hmrouter.bench.report.write import write_report
+    from hmrouter.bench.suite import page_of, plan_suite, run_suite, units_of
+    from hmrouter.errors import HMRouterError
+
+    names = EXPERIMENTS.names() if experiment == ["all"] else list(dict.fromkeys(experiment))
+    wanted = [m.strip() for m in methods.split(",") if m.strip()]
+    suite = plan_suite(names, data, methods=wanted or None, splits=splits, seed=seed, embedder=embedder)
+    for reason in suite.left_out:
+        say(f"left out: {reason}")
+    units = [u for name in names for u in units_of(suite, name, quick)]
+    with BenchProgress(units) as watch:
+        run_suite(suite, out, engine=engine, jobs=jobs, address=ray_address, quick=quick, watch=watch)
+    if not suite.rows:
+        raise HMRouterError(f"nothing ran: {'; '.join(suite.left_out) or 'no benchmark was found under --data'}")
+    write_report(out, page_of(suite, shlex.join(["hmrouter", *sys.argv[1:]])))
+    summary: dict[str, Any] = {
+        "out": str(out), "rows": len(suite.rows), "left_out": suite.left_out,
+        "computed": sum(r.computed for r in suite.results.values()),
+        "cached": sum(r.cached for r in suite.results.values()),
+    }  # fmt: skip
+    if as_json:
+        print_json(summary)
+        return
+    for line in (out / "table.md").read_text(encoding="utf-8").splitlines():
+        typer.echo(line)
+    for reason in suite.left_out:
+        say(f"left out: {reason}")
+    say(f"{summary['computed']} units computed, {summary['cached']} from the cache. Report: {out / 'report.html'}")

@@ -1,0 +1,90 @@
+"""`hmrouter demo`: the whole way once, on simulated outcomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hmrouter.cli.output import Json, console, dollars, percent, print_json, progress, table
+from hmrouter.cli.route import candidates
+
+TASKS = (
+    "Fix the failing unit test in the billing service: rounding raises an exception after the last refactoring.",
+    "Open the website of the ticket shop, search for visitor numbers, and note the three cheapest offers.",
+    "Write a two-page report for the city library about opening hours, for readers without a technical background.",
+)
+METHODS = ("random", "fixed", "component_average", "knn", "component_only", "hm", "oracle")
+
+
+def demo(
+    directory: Annotated[Path, typer.Option("--dir", help="Where the demo's files go.")] = Path("out/demo"),
+    as_json: Json = False,
+) -> None:
+    """Simulated outcomes -> store -> trained router -> three routed tasks -> comparison with Fixed and Oracle.
+
+    Nothing here is a real result: models, harnesses, tasks and outcomes are invented.
+    """
+    from hmrouter.bench.worlds import demo_world
+    from hmrouter.dataset import Dataset
+    from hmrouter.decisions import to_dict
+    from hmrouter.errors import OutputError
+    from hmrouter.files import sole_writer
+    from hmrouter.router import Router
+    from hmrouter.store import OutcomeStore
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise OutputError(f"cannot make the directory {directory}: {e.strerror}; choose another with --dir") from e
+    world, file = demo_world(), directory / "router.hmr"
+    with sole_writer(file), OutcomeStore(f"sqlite:///{directory / 'demo.db'}") as store:
+        added = store.add(world.outcomes(share=0.8))
+        data = Dataset(store.outcomes())
+        with progress("training hm", "epochs") as show:
+            router = Router().fit(data, cache=store, progress=show)
+        router.save(file)
+    decisions = [Router.load(file).route(task, cost_weight=0.05, top=3) for task in TASKS]
+    results = _compare(data)
+    if as_json:
+        print_json(
+            {"simulated": True, "router": str(file), "decisions": [to_dict(d) for d in decisions], "results": results}
+        )
+        return
+    out = console()
+    out.print("SIMULATED: invented models, harnesses, tasks and outcomes; no real result.", style="bold")
+    out.print(f"{added.new:,} outcomes imported, {added.known:,} known already; {data!r}.")
+    out.print(f"Trained router: {file}\n")
+    for decision in decisions:
+        out.print(candidates(decision, decision.task.text))
+    rows = table("Held-out tasks, mean of 3 splits (SIMULATED)", "method", "accuracy %", "% of oracle", "cost", "AUC")
+    for r in results:
+        score = "-" if r["auc"] is None else f"{r['auc']:.3f}"
+        normalized = percent(r["normalized_accuracy"])
+        rows.add_row(r["method"], percent(r["accuracy"]), normalized, dollars(r["cost_usd"]), score)
+    out.print(rows)
+    out.print(
+        "On real outcomes Fixed is hard to beat: compare before you trust a router. Next: hmrouter import YOUR-RUNS"
+    )
+
+
+def _compare(data: Any) -> list[dict[str, Any]]:
+    from hmrouter.bench.evaluate import evaluate, prepare
+
+    splits = [(s, *prepare(s)) for s in data.splits(3)]
+    results = []
+    with progress("comparing methods", "fits") as show:
+        for i, method in enumerate(METHODS):
+            runs = []
+            for j, (split, training, x_test) in enumerate(splits):
+                runs.append(evaluate(method, split, training, x_test))
+                show(i * len(splits) + j + 1, len(METHODS) * len(splits))
+            results.append({"method": method} | {key: _mean([getattr(r, key) for r in runs]) for key in (
+                "accuracy", "oracle_accuracy", "normalized_accuracy", "cost_usd", "auc", "log_loss")})  # fmt: skip
+    return results
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None

@@ -1,0 +1,37 @@
+"""`hmrouter explain`: why a decision was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hmrouter.cli.output import Json, given_text, print_json
+
+
+def explain(
+    decision: Annotated[str, typer.Argument(help="What `route --json` printed: a file, or - for standard input.")],
+    as_json: Json = False,
+) -> None:
+    """Say in words why a pair was chosen, what stands behind it, and what would change the choice."""
+    from hmrouter import decisions
+    from hmrouter.errors import InputError
+
+    if decision == "-" or decision.lstrip().startswith("{"):
+        text = given_text(decision, "the decision")
+    else:
+        try:
+            text = Path(decision).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as e:
+            reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8 text"
+            raise InputError(
+                f"cannot read the decision {decision}: {reason}; give a file with what `hmrouter route --json` printed"
+            ) from e
+    made = decisions.from_json(text)
+    lines = decisions.explain(made)
+    if as_json:
+        print_json({"id": made.id, "route": str(made.route), "explanation": lines})
+        return
+    for line in lines:
+        typer.echo(line)

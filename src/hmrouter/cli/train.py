@@ -1,0 +1,73 @@
+"""`hmrouter train`: outcomes of the store into a router file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, Json, Store, print_json, progress
+from hmrouter.plugins import Registry
+
+
+def _names(registry: Registry, incomplete: str) -> list[str]:
+    return [name for name in registry.names() if name.startswith(incomplete)]
+
+
+def _scorers(incomplete: str = "") -> list[str]:
+    from hmrouter.scorers.base import SCORERS
+
+    return _names(SCORERS, incomplete)
+
+
+def _embedders(incomplete: str = "") -> list[str]:
+    from hmrouter.features.base import EMBEDDERS
+
+    return _names(EMBEDDERS, incomplete)
+
+
+def train(
+    store: Store = DEFAULT_STORE,
+    scorer: Annotated[
+        str, typer.Option("--scorer", help=f"One of: {', '.join(_scorers())}.", autocompletion=_scorers)
+    ] = "hm",
+    embedder: Annotated[
+        str, typer.Option("--embedder", help=f"One of: {', '.join(_embedders())}.", autocompletion=_embedders)
+    ] = "lsa",
+    suite: Annotated[list[str] | None, typer.Option("--suite", help="Only this suite; may be repeated.")] = None,
+    harnesses: Annotated[
+        Path | None, typer.Option("--harnesses", help="TOML file with descriptions of your own harnesses.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="The router file to write.")] = Path(DEFAULT_ROUTER),
+    as_json: Json = False,
+) -> None:
+    """Learn a router from the outcomes in the store and write it to one file."""
+    from hmrouter.dataset import Dataset
+    from hmrouter.features.descriptions import HarnessDescriptions
+    from hmrouter.files import sole_writer
+    from hmrouter.router import Router
+    from hmrouter.store import OutcomeStore
+
+    descriptions = HarnessDescriptions.from_toml(harnesses) if harnesses else None
+    router = Router(scorer, embedder, descriptions=descriptions)
+    with sole_writer(out), OutcomeStore(store, create=False) as kept:
+        data = Dataset(kept.outcomes())
+        if suite:
+            data = data.restrict(suites=suite)
+        with progress(f"training {scorer}", "epochs") as show:
+            router.fit(data, cache=kept, progress=show)
+        router.save(out)
+    report = asdict(router.report_)
+    if as_json:
+        print_json({"router": str(out), "scorer": scorer, "embedder": router.embedder.identity(), **report})
+        return
+    r = router.report_
+    typer.echo(
+        f"Trained {scorer!r} on {r.outcomes:,} executions of {r.tasks:,} tasks on {r.observed_routes:,} routes "
+        f"({r.models} models x {r.harnesses} harnesses, suites: {', '.join(r.suites)})."
+    )
+    for status, n in r.ignored.items():
+        typer.echo(f"Not counted: {n:,} outcomes with status {status}.")
+    typer.echo(f"Wrote {out}. Next: hmrouter route TEXT --router {out}")

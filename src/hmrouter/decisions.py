@@ -1,0 +1,121 @@
+"""A decision as JSON and in words: what `route --json` prints and `explain` reads."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+from hmrouter.errors import InputError, UsageError
+from hmrouter.policy import show_dollars
+from hmrouter.types import Candidate, Decision, Evidence, Route, Task
+
+BASIS_IN_WORDS = {
+    "route": "the mean of this pair's own runs",
+    "model+harness": "an estimate from other runs of its model and its harness, as the pair has no known cost",
+    "model": "an estimate from its model with other harnesses, as the harness has no known cost",
+    "harness": "an estimate from its harness with other models, as the model has no known cost",
+    "unknown": "not known",
+}
+
+
+def to_dict(decision: Decision) -> dict[str, Any]:
+    """A JSON-able dictionary; the chosen candidate's fields also stand at the top."""
+    ranked = [asdict(c) | {"route": str(c.route), "model": c.route.model, "harness": c.route.harness}
+              for c in decision.ranked]  # fmt: skip
+    return {
+        "id": decision.id,
+        "task": {"id": decision.task.id, "suite": decision.task.suite, "text": decision.task.text},
+        "scorer": decision.scorer,
+        **ranked[0],
+        "cost_weight": decision.cost_weight,
+        "max_cost": decision.max_cost,
+        "excluded": dict(decision.excluded),
+        "ranked": ranked,
+    }
+
+
+def from_json(text: str) -> Decision:
+    """Read what `to_dict` gave, as JSON text."""
+    try:
+        d = json.loads(text)
+        ranked = tuple(_candidate(c) for c in d["ranked"])
+        if not ranked:
+            raise ValueError("it ranks no route")
+        return Decision(
+            task=Task(str(d["task"]["id"]), str(d["task"]["suite"]), str(d["task"]["text"])), ranked=ranked,
+            cost_weight=_number(d["cost_weight"]), max_cost=None if d["max_cost"] is None else _number(d["max_cost"]),
+            excluded={str(reason): int(n) for reason, n in d["excluded"].items()}, scorer=str(d["scorer"]),
+            id=str(d["id"]),
+        )  # fmt: skip
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, UsageError, ValueError) as e:
+        reason = f"{e.args[0]!r} is missing" if isinstance(e, KeyError) else " ".join(str(e).split())
+        raise InputError(f"this is not a decision ({reason}); give what `hmrouter route --json` printed") from e
+
+
+def _candidate(c: dict[str, Any]) -> Candidate:
+    interval = c["interval"]
+    if c["cost_basis"] not in BASIS_IN_WORDS:
+        raise ValueError(f"cost_basis {c['cost_basis']!r} is not known")
+    return Candidate(
+        route=Route.parse(c["route"]), success=_number(c["success"]), score=_number(c["score"]),
+        value=_number(c["value"]), cost=None if c["cost"] is None else _number(c["cost"]), cost_basis=c["cost_basis"],
+        observed=bool(c["observed"]),
+        evidence=Evidence(**{key: int(c["evidence"][key]) for key in ("pair", "model", "harness")}),
+        interval=None if interval is None else (_number(interval[0]), _number(interval[1])),
+    )  # fmt: skip
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is not a finite number")
+    return number
+
+
+def explain(decision: Decision) -> list[str]:
+    """Why this route, in sentences."""
+    best = decision.best
+    lines = [f"{best.route} was chosen for this task by the scorer {decision.scorer!r}."]
+    lines.append(f"Predicted success: {best.success:.0%}. {_evidence(best)}")
+    if best.cost is None:
+        lines.append("Expected cost: not known; no run of its model or its harness has a cost.")
+    else:
+        lines.append(f"Expected cost: {show_dollars(best.cost)} per task, {BASIS_IN_WORDS[best.cost_basis]}.")
+        if decision.cost_weight:
+            lines.append(
+                f"Cost weight {decision.cost_weight:g}: a dollar must buy {decision.cost_weight:.0%} of success, so it "
+                f"was ranked by {best.success:.3f} - {decision.cost_weight:g} x {best.cost:.3g} = {best.value:.3f}."
+            )
+    lines += _against_runner_up(decision)
+    lines += [f"Left out: {_count(n, 'route')} ({reason})." for reason, n in decision.excluded.items()]
+    return lines
+
+
+def _evidence(c: Candidate) -> str:
+    e = c.evidence
+    own = f"{_count(e.pair, 'run')} of this pair" if c.observed else "This pair was never run"
+    return f"{own}; {_count(e.model, 'run')} of its model and {e.harness} of its harness stand behind it."
+
+
+def _against_runner_up(decision: Decision) -> list[str]:
+    if len(decision.ranked) < 2:
+        return ["No other candidate was ranked."]
+    best, other = decision.ranked[:2]
+    gap = best.success - other.success
+    cost = "" if other.cost is None else f" at {show_dollars(other.cost)}"
+    lines = [f"Runner-up: {other.route} with {other.success:.0%}{cost} ({gap * 100:+.1f} points for the choice)."]
+    if best.cost is None or other.cost is None or not gap * (best.cost - other.cost) > 0:
+        return lines  # neither dearer and better nor cheaper and worse: no weight turns the two around
+    side = "above" if gap > 0 else "below"
+    switch = gap / (best.cost - other.cost)
+    return [*lines, f"A cost weight {side} about {_two_digits(switch)} would put the runner-up first of the two."]
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.{max(0, 1 - math.floor(math.log10(value)))}f}"

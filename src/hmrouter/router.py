@@ -1,0 +1,278 @@
+"""Router: fit on outcomes, route tasks, observe what came of it, save and load."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from hmrouter.costs import Cost, RouteCosts
+from hmrouter.dataset import Dataset
+from hmrouter.errors import EmbedderMismatch, InputError, NotFitted, RouterFileError, UnknownName, UsageError
+from hmrouter.features.base import EMBEDDERS, Embedder
+from hmrouter.features.cache import VectorCache, embed_cached
+from hmrouter.features.descriptions import HarnessDescriptions
+from hmrouter.policy import Policy
+from hmrouter.pool import select
+from hmrouter.router_file import brief, read_router_file, write_router_file
+from hmrouter.scorers.base import SCORERS, Scorer, Training
+from hmrouter.state import Floats, State
+from hmrouter.types import Candidate, Decision, Evidence, Outcome, Route, Status, Task
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class FitReport:
+    """What a router was fitted on."""
+
+    outcomes: int
+    """Executions behind the cells."""
+    cells: int
+    tasks: int
+    routes: int
+    observed_routes: int
+    models: int
+    harnesses: int
+    suites: tuple[str, ...]
+    ignored: dict[str, int]
+    """Outcomes that say nothing about their route, by status."""
+
+
+class Router:
+    """Chooses a (model, harness) pair for each task.
+
+    >>> outcomes = [Outcome(Task(f"t{i}", text="fix it"), Route("gpt-5", h), float(h == "codex"), cost=0.5)
+    ...             for i in range(4) for h in ("codex", "aider")]
+    >>> router = Router(scorer="fixed").fit(Dataset(outcomes))
+    >>> str(router.route("Fix the failing CI job").route)
+    'codex:gpt-5'
+    """
+
+    def __init__(
+        self,
+        scorer: str | Scorer = "hm",
+        embedder: str | Embedder = "lsa",
+        policy: Policy | None = None,
+        descriptions: HarnessDescriptions | None = None,
+    ) -> None:
+        self.scorer: Scorer = SCORERS.load(scorer)() if isinstance(scorer, str) else scorer
+        self.embedder: Embedder = EMBEDDERS.load(embedder)() if isinstance(embedder, str) else embedder
+        self.policy = policy or Policy()
+        self.descriptions = descriptions or HarnessDescriptions()
+
+    # -- learning -----------------------------------------------------------------------------------------------
+
+    def fit(self, data: Dataset, *, cache: VectorCache | None = None, progress: Progress | None = None) -> Self:
+        """Learn from a data set; its routes become the default pool."""
+        if not len(data.cells):
+            raise InputError(
+                "there is no outcome with a score to learn from"
+                + (f" ({sum(data.ignored.values())} have status infra_error or unknown)" if data.ignored else "")
+                + "; import some with: hmrouter import PATH"
+            )
+        texts = [t.text for t in data.tasks]
+        self.embedder.fit(texts)
+        self._described = set(data.harnesses)
+        vectors = {h: self.embedder.embed([self.descriptions.text(h)])[0] for h in data.harnesses}
+        self.scorer.progress = progress
+        try:
+            self.scorer.fit(Training(data, embed_cached(self.embedder, texts, cache), vectors))
+        finally:
+            self.scorer.progress = None
+        self.costs_ = RouteCosts.fit(data)
+        self.pool_ = data.routes
+        trials = np.bincount(data.cells.route, weights=data.cells.trials, minlength=len(data.routes))
+        self._runs = Counter({r: int(n) for r, n in zip(data.routes, trials, strict=True)})
+        self._observed = {r for r, seen in zip(data.routes, data.observed, strict=True) if seen}
+        self._refresh()
+        self.report_ = FitReport(
+            outcomes=int(data.cells.trials.sum()), cells=len(data.cells), tasks=len(data.tasks),
+            routes=len(data.routes), observed_routes=len(self._observed), models=len(data.models),
+            harnesses=len(data.harnesses), suites=data.suites,
+            ignored={str(status): n for status, n in data.ignored.items()},
+        )  # fmt: skip
+        return self
+
+    def observe(self, outcome: Outcome) -> None:
+        """Take in one more outcome, without a refit. `save` keeps it in the file; the store is kept separately."""
+        self._require_fitted()
+        self.costs_.observe(outcome)
+        if outcome.status is Status.OK:
+            self._describe([outcome.route])
+            self.scorer.observe(outcome, self.embedder.embed([outcome.task.text])[0])
+            self._runs[outcome.route] += outcome.n_trials
+            self._observed.add(outcome.route)
+        if outcome.route not in self.pool_:
+            self.pool_ = tuple(sorted((*self.pool_, outcome.route)))
+        self._refresh()
+
+    # -- deciding -----------------------------------------------------------------------------------------------
+
+    def route(
+        self,
+        task: str | Task,
+        *,
+        pool: Sequence[Route] | None = None,
+        allow: Iterable[str] = (),
+        deny: Iterable[str] = (),
+        max_cost: float | None = None,
+        cost_weight: float | None = None,
+        top: int | None = None,
+    ) -> Decision:
+        """Choose a route for a task, given as text or as a `Task`.
+
+        The pool is by default every route of the training data; routes that were never run may be in it. `allow`
+        and `deny` hold rules such as `harness=codex` or `codex:gpt-5`. `max_cost` and `cost_weight` override the
+        router's policy. `top` shortens the ranked list.
+        """
+        return self.route_all(
+            [task], pool=pool, allow=allow, deny=deny, max_cost=max_cost, cost_weight=cost_weight, top=top
+        )[0]
+
+    def route_all(
+        self,
+        tasks: Sequence[str | Task],
+        *,
+        pool: Sequence[Route] | None = None,
+        allow: Iterable[str] = (),
+        deny: Iterable[str] = (),
+        max_cost: float | None = None,
+        cost_weight: float | None = None,
+        top: int | None = None,
+    ) -> list[Decision]:
+        """`route` for many tasks at once."""
+        self._require_fitted()
+        if top is not None and top < 1:
+            raise UsageError(f"top {top} is not at least 1; a decision shows at least the chosen route")
+        routes = select(self.pool_ if pool is None else tuple(dict.fromkeys(pool)), allow, deny)
+        policy = Policy(
+            self.policy.cost_weight if cost_weight is None else cost_weight,
+            self.policy.max_cost if max_cost is None else max_cost,
+        )
+        wanted = [Task.of_text(t) if isinstance(t, str) else t for t in tasks]
+        self._describe(routes)
+        x = self.embedder.embed([t.text for t in wanted])
+        score, success, costs = self.scorer.score(x, routes), self.scorer.success(x, routes), self._pool_costs(routes)
+        return [self._decide(task, routes, score[i], success[i], costs, policy, top) for i, task in enumerate(wanted)]
+
+    def _decide(
+        self, task: Task, routes: Sequence[Route], score: Floats, success: Floats, costs: Sequence[Cost],
+        policy: Policy, top: int | None,
+    ) -> Decision:  # fmt: skip
+        ranking = policy.rank(routes, success, costs)
+        ranked = tuple(
+            Candidate(
+                route=routes[i], success=float(success[i]), score=float(score[i]), value=float(ranking.value[i]),
+                cost=costs[i].dollars, cost_basis=costs[i].basis, observed=routes[i] in self._observed,
+                evidence=self.evidence(routes[i]),
+            )
+            for i in ranking.order[:top].tolist()
+        )  # fmt: skip
+        return Decision(task, ranked, policy.cost_weight, policy.max_cost, ranking.excluded, self.scorer.name)
+
+    def evidence(self, route: Route) -> Evidence:
+        """How many executions of the pair, of its model and of its harness the router knows."""
+        return Evidence(
+            self._runs[route], self._component_runs["model", route.model],
+            self._component_runs["harness", route.harness],
+        )  # fmt: skip
+
+    # -- keeping ------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write one file, in one step."""
+        self._require_fitted()
+        write_router_file(path, self._state())
+
+    @classmethod
+    def load(cls, path: str | Path, *, embedder: Embedder | None = None) -> Self:
+        """Read a file that `save` wrote. An `embedder` given here must be the one it was trained with."""
+        state = read_router_file(path)
+        try:
+            self, identity = cls._from_state(state)
+        except UnknownName as e:
+            raise RouterFileError(f"{path} needs a plug-in that is not installed here: {brief(str(e))}") from e
+        except Exception as e:  # whatever a part raises on content that it did not write is the finding
+            reason = brief(repr(e))
+            raise RouterFileError(f"the content of {path} is damaged ({reason}); train again or use a copy") from e
+        _require_identity(self.embedder, identity)
+        if embedder is not None:
+            _require_identity(embedder, identity)
+            self.embedder = embedder
+        return self
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _require_fitted(self) -> None:
+        if not hasattr(self, "pool_"):
+            raise NotFitted("this router is not fitted; call fit(data) or Router.load(path) first")
+
+    def _state(self) -> State:
+        """Everything that `save` keeps."""
+        own: dict[str, Any] = {
+            "scorer": self.scorer.name, "embedder": self.embedder.name, "embedder_identity": self.embedder.identity(),
+            "policy": {"cost_weight": self.policy.cost_weight, "max_cost": self.policy.max_cost},
+            "descriptions": dict(self.descriptions.extra), "described": sorted(self._described),
+            "pool": [str(r) for r in self.pool_], "runs": {str(r): n for r, n in self._runs.items()},
+            "observed": sorted(str(r) for r in self._observed),
+            "report": {name: getattr(self.report_, name) for name in FitReport.__dataclass_fields__},
+        }  # fmt: skip
+        parts = {"scorer": self.scorer.state(), "embedder": self.embedder.state(), "costs": self.costs_.state()}
+        return State.join(router=State(meta=own), **parts)
+
+    @classmethod
+    def _from_state(cls, state: State) -> tuple[Self, dict[str, Any]]:
+        """The router, and the identity of the embedder that it was trained with."""
+        own = state.part("router").meta
+        scorer = SCORERS.load(own["scorer"]).from_state(state.part("scorer"))
+        embedder = EMBEDDERS.load(own["embedder"]).from_state(state.part("embedder"))
+        self = cls(scorer, embedder, Policy(**own["policy"]), HarnessDescriptions(own["descriptions"]))
+        self.costs_ = RouteCosts.from_state(state.part("costs"))
+        self.pool_ = tuple(Route.parse(r) for r in own["pool"])
+        self._runs = Counter({Route.parse(r): int(n) for r, n in own["runs"].items()})
+        self._observed = {Route.parse(r) for r in own["observed"]}
+        self._described = set(own["described"])
+        self.report_ = FitReport(**{**own["report"], "suites": tuple(own["report"]["suites"])})
+        self._refresh()
+        if _shapes(self._state()) != _shapes(state):
+            raise ValueError("its arrays have other shapes than its settings say")
+        # Parts that do not fit together show when they meet. What this computes is kept for the first task.
+        if not np.isfinite(scorer.score(embedder.embed(["any task"]), self.pool_)).all():
+            raise ValueError("it does not score its own pool")
+        return self, dict(own["embedder_identity"])
+
+    def _refresh(self) -> None:
+        """Recompute what is derived from the counts."""
+        self._component_runs: Counter[tuple[str, str]] = Counter()
+        for route, n in self._runs.items():
+            self._component_runs["model", route.model] += n
+            self._component_runs["harness", route.harness] += n
+        self._costs_of: tuple[Sequence[Route], list[Cost]] | None = None
+
+    def _pool_costs(self, routes: tuple[Route, ...]) -> list[Cost]:
+        if self._costs_of is None or self._costs_of[0] != routes:
+            self._costs_of = (routes, self.costs_.of_all(routes))
+        return self._costs_of[1]
+
+    def _describe(self, routes: Iterable[Route]) -> None:
+        """Tell the scorer about harnesses that were not in the training data."""
+        for harness in sorted({r.harness for r in routes} - self._described):
+            self.scorer.describe(harness, self.embedder.embed([self.descriptions.text(harness)])[0])
+            self._described.add(harness)
+
+
+def _shapes(state: State) -> dict[str, tuple[int, ...]]:
+    return {name: array.shape for name, array in state.arrays.items()}
+
+
+def _require_identity(embedder: Embedder, wanted: dict[str, Any]) -> None:
+    identity = embedder.identity()
+    if identity != wanted:
+        differing = sorted(k for k in {*identity, *wanted} if identity.get(k) != wanted.get(k))
+        shown = ", ".join(f"{k} {identity.get(k)!r} instead of {wanted.get(k)!r}" for k in differing)
+        raise EmbedderMismatch(f"this router was trained with another embedder: {shown}; use that one, or train again")

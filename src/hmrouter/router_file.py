@@ -1,0 +1,64 @@
+"""`router.hmr`: one safetensors file whose metadata holds everything else as JSON. Loading never executes code."""
+
+from __future__ import annotations
+
+import json
+import os.path
+from pathlib import Path
+from textwrap import shorten
+from typing import Any
+
+import numpy as np
+
+from hmrouter.errors import RouterFileError
+from hmrouter.files import atomic_write
+from hmrouter.state import State
+
+FORMAT = 1
+KEY = "hmrouter"
+
+
+def write_router_file(path: str | Path, state: State) -> None:
+    """Replace the file in one step."""
+    from safetensors.numpy import save
+
+    document = json.dumps({"format": FORMAT, **state.meta}, ensure_ascii=False, allow_nan=False)
+    arrays = {name: np.ascontiguousarray(value) for name, value in state.arrays.items()}
+    atomic_write(path, save(arrays, metadata={KEY: document}))
+
+
+def read_router_file(path: str | Path) -> State:
+    """Read a file that `write_router_file` wrote; anything else is refused with the reason."""
+    from safetensors import SafetensorError, safe_open
+
+    if not os.path.exists(path):
+        raise RouterFileError(f"there is no router file {path}; make one with: hmrouter train --out {path}")
+    if not os.path.isfile(path):
+        raise RouterFileError(f"{path} is not a file; give a router file, made with: hmrouter train")
+    try:
+        with safe_open(str(path), framework="numpy") as f:
+            metadata = f.metadata() or {}
+            arrays = {name: f.get_tensor(name) for name in f.keys()}  # noqa: SIM118 - not a mapping
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as e:  # the last two: an unknown dtype
+        raise RouterFileError(f"{path} is not a whole router file ({brief(str(e))}); train again or use a copy") from e
+    if KEY not in metadata:
+        raise RouterFileError(f"{path} is a safetensors file, but not a router; make one with: hmrouter train")
+    try:
+        document: dict[str, Any] = json.loads(metadata[KEY])
+        version = document.pop("format")
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as e:
+        raise RouterFileError(f"the metadata of {path} is damaged ({brief(str(e))}); train again or use a copy") from e
+    if version != FORMAT:
+        raise RouterFileError(
+            f"{path} has router format {brief(repr(version))}, this version reads format {FORMAT}; "
+            "use the hmrouter version that wrote it, or train again with: hmrouter train"
+        )
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise RouterFileError(f"the array {name!r} in {path} holds NaN or infinity; train again or use a copy")
+    return State(arrays, document)
+
+
+def brief(reason: str) -> str:
+    """A reason on one line that cannot flood a terminal, whatever the file holds."""
+    return shorten(reason, 300, placeholder="...")

@@ -1,0 +1,174 @@
+"""Safe: the default scorer. The pooled model, calibrated, careful with routes that were never run.
+
+On real benchmarks it ties with the best fixed route where everything was run, and gains where evidence is thin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+
+from hmrouter.dataset import hash_rank
+from hmrouter.ledger import Ledger
+from hmrouter.scorers.base import Scorer, Training, require_dims
+from hmrouter.scorers.calibration import FOLDS, Calibration
+from hmrouter.scorers.pooled import Pooled
+from hmrouter.state import Floats, State
+from hmrouter.types import Outcome, Route
+
+FEATURES = 34
+"""Task features of the linear model: as many as the default embedder's leading topics and its two length columns."""
+REFIT_GROWTH = 0.5
+"""Scales, features and calibration are learned anew when the evidence has grown by this share."""
+Z90 = 1.6448536269514722
+
+
+class Safe(Scorer):
+    """Closed form, exact posterior, calibrated.
+
+    A route that was never run is ranked by mean - `caution` standard deviations: with 0.5, it is chosen only if it is
+    better than the best route that was run with a probability of at least 69%.
+    """
+
+    name: ClassVar[str] = "safe"
+
+    def __init__(self, caution: float = 0.5) -> None:
+        self.caution = caution
+
+    # -- learning -----------------------------------------------------------------------------------------------
+
+    def fit(self, training: Training) -> Self:
+        """Solve, and calibrate on predictions for tasks that were left out of the solve."""
+        x = np.asarray(training.x, dtype=np.float64)
+        self.centre_, self.projection_ = features_of(x)
+        self.ledger_ = Ledger.of(training.data, self._features(x))
+        self._solve()
+        return self
+
+    def _solve(self) -> None:
+        task, route, score, _ = self.ledger_.cells()
+        x, routes = self.ledger_.vectors(), self.ledger_.routes
+        self.pooled_ = Pooled.fit(x, routes, task, route, score)
+        self.run_ = {routes[i] for i in np.unique(route).tolist()}
+        fold = _folds(self.ledger_.n_tasks)[task]
+        raw = np.empty(len(score))
+        for held in range(FOLDS):
+            inside, outside = fold != held, fold == held
+            if inside.any() and outside.any():
+                part = Pooled.fit(x, routes, task[inside], route[inside], score[inside])
+                raw[outside] = part.predict_cells(x, routes, task[outside], route[outside])
+        enough = len(np.unique(fold)) == FOLDS
+        self.calibration_ = Calibration.choose(raw, score, task) if enough else Calibration()
+        self.cells_at_fit_ = len(score)
+        self.cells_now_ = len(score)
+
+    def observe(self, outcome: Outcome, x: Floats) -> None:
+        """A rank-one update; everything is learned anew once the evidence has grown by half."""
+        self._require_fitted("pooled_")
+        features = self._features(np.asarray(x, dtype=np.float64)[None, :])[0]
+        added = self.ledger_.add(outcome, features)
+        if added is None:
+            return
+        self.run_.add(outcome.route)
+        self.cells_now_ += added.old is None
+        if self.cells_now_ > max(20.0, (1.0 + REFIT_GROWTH) * self.cells_at_fit_):
+            self._solve()
+        else:
+            self.pooled_.update(added, self.ledger_.vector(added.task), self.ledger_.routes)
+
+    # -- saying -------------------------------------------------------------------------------------------------
+
+    def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
+        """Logit of what a choice is ranked by."""
+        p = self.merit(x, routes)
+        return np.asarray(np.log(p) - np.log1p(-p))
+
+    def success(self, x: Floats, routes: Sequence[Route]) -> Floats:
+        """Calibrated probabilities."""
+        mean, _ = self._predict(x, routes)
+        return self.calibration_(mean)
+
+    def merit(self, x: Floats, routes: Sequence[Route]) -> Floats:
+        """Success, less a margin for routes that were never run."""
+        mean, var = self._predict(x, routes)
+        never = np.array([r not in self.run_ for r in routes], dtype=bool)
+        return self.calibration_(mean - self.caution * np.sqrt(var) * never[None, :])
+
+    def interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
+        """90% interval of each route's success rate on tasks like these."""
+        mean, var = self._predict(x, routes)
+        half = Z90 * np.sqrt(var)
+        return self.calibration_(mean - half), self.calibration_(mean + half)
+
+    def mean_interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
+        """90% interval of each route's mean score over these tasks, sampling noise included."""
+        features = self._checked(x)
+        mean, var = self.pooled_.mean_over(features, routes)
+        half = Z90 * np.sqrt(var)
+        return np.clip(mean - half, 0.0, 1.0), np.clip(mean + half, 0.0, 1.0)
+
+    def _predict(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
+        features = self._checked(x)
+        return self.pooled_.predict(features, routes)
+
+    def _checked(self, x: Floats) -> Floats:
+        self._require_fitted("pooled_")
+        require_dims(x, len(self.centre_))
+        return self._features(np.asarray(x, dtype=np.float64))
+
+    def _features(self, x: Floats) -> Floats:
+        # A missing text is a row of zeros: it gets the mean task's features, not those of an extreme one.
+        known = np.abs(x).max(axis=1, initial=0.0) > 0
+        return np.where(known[:, None], (x - self.centre_) @ self.projection_, 0.0)
+
+    # -- keeping ------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """The posterior, the calibration, the cells and the settings."""
+        self._require_fitted("pooled_")
+        own = State(
+            {"centre": self.centre_, "projection": self.projection_},
+            {"caution": self.caution, "cells_at_fit": self.cells_at_fit_, "cells_now": self.cells_now_},
+        )
+        return State.join(
+            own=own, pooled=self.pooled_.state(), calibration=self.calibration_.state(), ledger=self.ledger_.state()
+        )
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The fitted scorer."""
+        own = state.part("own")
+        self = cls(own.meta["caution"])
+        self.centre_, self.projection_ = own.arrays["centre"], own.arrays["projection"]
+        self.cells_at_fit_, self.cells_now_ = own.meta["cells_at_fit"], own.meta["cells_now"]
+        self.pooled_ = Pooled.from_state(state.part("pooled"))
+        self.calibration_ = Calibration.from_state(state.part("calibration"))
+        self.ledger_ = Ledger.from_state(state.part("ledger"))
+        self.run_ = {self.ledger_.routes[i] for i in np.unique(self.ledger_.cells()[1]).tolist()}
+        return self
+
+
+def features_of(x: Floats) -> tuple[Floats, Floats]:
+    """Centre (dims,) and projection (dims, features): leading directions of the known texts, unit mean norm."""
+    known = x[np.abs(x).max(axis=1, initial=0.0) > 0]
+    centre = known.mean(axis=0) if len(known) else np.zeros(x.shape[1])
+    if len(known) < 2:
+        return centre, np.zeros((x.shape[1], 0))
+    centred = known - centre
+    values, vectors = np.linalg.eigh(centred.T @ centred / len(known))
+    order = np.argsort(-values, kind="stable")[:FEATURES]
+    kept = order[values[order] > 1e-9 * max(values.max(), 1e-12)]
+    directions = vectors[:, kept]
+    # An eigenvector's sign is arbitrary; fixed, so that every machine has the same features.
+    directions = directions * np.where(directions[np.abs(directions).argmax(axis=0), range(len(kept))] < 0, -1.0, 1.0)
+    norm = float(np.linalg.norm(centred @ directions, axis=1).mean())
+    return centre, np.ascontiguousarray(directions / (norm if norm > 0 else 1.0))
+
+
+def _folds(n_tasks: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    order = sorted(range(n_tasks), key=lambda i: hash_rank("fold", i))
+    folds = np.empty(n_tasks, dtype=np.int64)
+    folds[order] = np.arange(n_tasks) % FOLDS
+    return folds

@@ -1,0 +1,131 @@
+"""The shape of the code: which module may import which, what an import costs, and a few habits."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hmrouter
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "hmrouter"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+WRITTEN = [*SOURCES, *(p for part in ("tests", "benchmarks", "examples") for p in sorted((ROOT / part).rglob("*.py")))]
+
+# Lowest first. A module imports only from lower steps, never from its own step or from above. A folder is one name;
+# inside it files may import each other.
+LADDER: list[set[str]] = [
+    {"errors", "state", "data"},
+    {"types", "plugins", "files"},
+    {"names", "prices"},
+    {"logs", "store", "dataset", "pool"},
+    {"ledger"},
+    {"features", "means"},
+    {"scorers"},
+    {"costs"},
+    {"policy", "router_file"},
+    {"plan", "probe", "decisions"},
+    {"router", "checks"},
+    {"bench", "serve", "run"},
+    {"cli"},
+    {"__main__"},
+]
+STEP = {name: number for number, names in enumerate(LADDER) for name in names}
+HEAVY = {"sklearn", "scipy", "sqlalchemy", "fastapi", "torch", "pyarrow", "ray", "typer", "rich"}
+PUBLIC = {"Dataset", "OutcomeStore", "Policy", "Route", "Router", "read_logs", "Task", "Outcome", "Decision"}
+
+
+def part_of(path: Path) -> str:
+    """The name on the ladder that a file belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_parts(path: Path) -> Iterator[tuple[str, int]]:
+    """The names on the ladder that a file imports anywhere in it, with the line."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively"
+            of_root = node.module == "hmrouter"
+            names = [a.name for a in node.names if a.name != "__version__"]  # the root holds that, nothing else
+            modules = [f"hmrouter.{name}" for name in names] if of_root else [node.module or ""]
+        else:
+            continue
+        for module in modules:
+            root, _, rest = module.partition(".")
+            if root == "hmrouter":
+                yield rest.partition(".")[0], node.lineno
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in SOURCES if p != PACKAGE / "__init__.py"], ids=lambda p: str(p.relative_to(PACKAGE))
+)
+def test_imports_point_down_the_ladder(path: Path) -> None:
+    own = part_of(path)
+    assert own in STEP, f"{own} is not on the ladder; put it on the lowest step that works"
+    for other, line in imported_parts(path):
+        assert other in STEP, f"{path}:{line} imports {other or 'hmrouter itself'}, which is not on the ladder"
+        assert other == own or STEP[other] < STEP[own], f"{path}:{line}: {own} must not import {other}"
+
+
+def test_an_import_upwards_would_be_seen(tmp_path: Path) -> None:
+    file = tmp_path / "example.py"
+    file.write_text("def f():\n    from hmrouter.router import Router\nfrom hmrouter import cli\nimport hmrouter.a.b\n")
+    assert sorted(imported_parts(file)) == [("a", 4), ("cli", 3), ("router", 2)]
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", "import hmrouter"], check=True, capture_output=True, text=True
+    )
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "hmrouter" in imported
+    assert not {name.partition(".")[0] for name in imported} & HEAVY
+    assert not done.stdout
+
+
+def test_only_the_store_needs_its_database_library_at_import() -> None:
+    library = [p for p in SOURCES if STEP.get(part_of(p), 99) <= STEP["router"] and part_of(p) != "store"]
+    modules = [".".join(p.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__") for p in library]
+    assert {"hmrouter.router", "hmrouter.features.lsa", "hmrouter.logs.parquet_file"} <= set(modules)
+    program = f"import sys, {', '.join(modules)}; print(*sorted({HEAVY!r} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert (done.stdout.split(), done.stderr) == ([], "")
+
+
+def test_public_names_resolve() -> None:
+    assert set(hmrouter.__all__) >= PUBLIC
+    assert len(hmrouter.__all__) == len(set(hmrouter.__all__))
+    for name in hmrouter.__all__:
+        assert getattr(hmrouter, name).__name__ == name
+    assert set(hmrouter.__all__) <= set(dir(hmrouter))
+    with pytest.raises(AttributeError, match="no_such_name"):
+        hmrouter.no_such_name  # noqa: B018
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_every_module_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+def test_files_are_small_and_named_for_what_they_do() -> None:
+    assert len(WRITTEN) > 40
+    assert {str(p): n for p in WRITTEN if (n := len(p.read_text().splitlines())) > 400} == {}
+    assert [p for p in WRITTEN if p.stem in ("util", "utils", "helpers")] == []
+
+
+def test_nothing_is_left_for_later() -> None:
+    mark = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+    assert [p for p in WRITTEN if mark.search(p.read_text())] == []
+
+
+def test_test_files_have_unique_names() -> None:
+    names = [p.name for p in (ROOT / "tests").rglob("test_*.py")]
+    assert len(names) == len(set(names))
