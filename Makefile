@@ -23,7 +23,7 @@ demo: $(VENV)/.core
 test: $(VENV)/.dev
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m "not heavy"
 
-test-all: $(VENV)/.bench
+test-all: $(VENV)/.bench browser
 	$(ONE_THREAD) $(BIN)/pytest -n 2
 
 bench: $(VENV)/.bench
@@ -40,6 +40,13 @@ format: $(VENV)/.dev
 
 clean:
 	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# A real browser for the report's tests; without one (and without the right to install it) they are skipped.
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null; } || \
+		echo "note: no chromium; the browser tests are skipped"
 
 $(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -53,7 +53,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> Non
     atomic_write(tmp_path / "file", b"old")
     with (
         files_up_to(1000),
-        pytest.raises(OutputError, match="cannot write .*file: File too large; nothing was changed"),
+        pytest.raises(OutputError, match=r"cannot write .*file: File too large; nothing was changed"),
     ):
         atomic_write(tmp_path / "file", b"x" * 5000)
     assert (tmp_path / "file").read_bytes() == b"old"

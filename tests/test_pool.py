@@ -62,7 +62,7 @@ def test_a_pool_file_that_is_wrong(tmp_path: Path, content: str, says: str) -> N
 
 
 def test_a_pool_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read the pool file .*: No such file or directory"):
+    with pytest.raises(InputError, match=r"cannot read the pool file .*: No such file or directory"):
         read_pool(tmp_path / "pool.toml")
 
 
@@ -100,9 +100,9 @@ def test_names_that_are_not_canonical_can_be_named() -> None:
     ],
 )
 def test_an_unknown_name_is_refused_with_a_suggestion(rule: str, says: str) -> None:
-    for arguments in (([rule], []), ([], [rule])):
+    for kind in ("allow", "deny"):
         with pytest.raises(UnknownName) as refused:
-            select(POOL, *arguments)
+            select(POOL, **{kind: [rule]})
         assert says in str(refused.value)
 
 

@@ -31,6 +31,9 @@ def to_dict(decision: Decision) -> dict[str, Any]:
         **ranked[0],
         "cost_weight": decision.cost_weight,
         "max_cost": decision.max_cost,
+        "expected_regret": decision.expected_regret,
+        "incumbent": None if decision.incumbent is None else str(decision.incumbent),
+        "calibration": dict(decision.calibration),
         "excluded": dict(decision.excluded),
         "ranked": ranked,
     }
@@ -45,9 +48,10 @@ def from_json(text: str) -> Decision:
             raise ValueError("it ranks no route")
         return Decision(
             task=Task(str(d["task"]["id"]), str(d["task"]["suite"]), str(d["task"]["text"])), ranked=ranked,
-            cost_weight=_number(d["cost_weight"]), max_cost=None if d["max_cost"] is None else _number(d["max_cost"]),
+            cost_weight=_number(d["cost_weight"]), max_cost=_optional(d["max_cost"]),
             excluded={str(reason): int(n) for reason, n in d["excluded"].items()}, scorer=str(d["scorer"]),
-            id=str(d["id"]),
+            expected_regret=_optional(d["expected_regret"]), calibration=_calibration(d["calibration"]),
+            incumbent=None if d["incumbent"] is None else Route.parse(d["incumbent"]), id=str(d["id"]),
         )  # fmt: skip
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, UsageError, ValueError) as e:
         reason = f"{e.args[0]!r} is missing" if isinstance(e, KeyError) else " ".join(str(e).split())
@@ -60,11 +64,16 @@ def _candidate(c: dict[str, Any]) -> Candidate:
         raise ValueError(f"cost_basis {c['cost_basis']!r} is not known")
     return Candidate(
         route=Route.parse(c["route"]), success=_number(c["success"]), score=_number(c["score"]),
-        value=_number(c["value"]), cost=None if c["cost"] is None else _number(c["cost"]), cost_basis=c["cost_basis"],
+        value=_number(c["value"]), cost=_optional(c["cost"]), cost_basis=c["cost_basis"],
         observed=bool(c["observed"]),
         evidence=Evidence(**{key: int(c["evidence"][key]) for key in ("pair", "model", "harness")}),
         interval=None if interval is None else (_number(interval[0]), _number(interval[1])),
+        p_best=_optional(c["p_best"]),
     )  # fmt: skip
+
+
+def _calibration(c: dict[str, Any]) -> dict[str, Any]:
+    return {**c, "cells": int(c["cells"]), "ece": _number(c["ece"]), "kind": str(c["kind"])} if c else {}
 
 
 def _number(value: Any) -> float:
@@ -74,11 +83,20 @@ def _number(value: Any) -> float:
     return number
 
 
+def _optional(value: Any) -> float | None:
+    return None if value is None else _number(value)
+
+
 def explain(decision: Decision) -> list[str]:
     """Why this route, in sentences."""
     best = decision.best
     lines = [f"{best.route} was chosen for this task by the scorer {decision.scorer!r}."]
-    lines.append(f"Predicted success: {best.success:.0%}. {_evidence(best)}")
+    lines.append(f"Predicted success: {best.success:.0%}{_interval(best)}. {_evidence(best)}")
+    if best.p_best is not None and decision.expected_regret is not None:
+        lines.append(
+            f"It is the best of the candidates with a probability of {best.p_best:.0%}; the choice is expected to lose "
+            f"{decision.expected_regret * 100:.1f} points of success against the best."
+        )
     if best.cost is None:
         lines.append("Expected cost: not known; no run of its model or its harness has a cost.")
     else:
@@ -89,8 +107,31 @@ def explain(decision: Decision) -> list[str]:
                 f"was ranked by {best.success:.3f} - {decision.cost_weight:g} x {best.cost:.3g} = {best.value:.3f}."
             )
     lines += _against_runner_up(decision)
+    lines += _about_incumbent(decision)
+    if decision.calibration:
+        c = decision.calibration
+        lines.append(
+            f"On {c['cells']:,} outcomes that were left out of the fit, predicted and observed success differed by "
+            f"{c['ece'] * 100:.1f} points on average (calibration: {c['kind']})."
+        )
     lines += [f"Left out: {_count(n, 'route')} ({reason})." for reason, n in decision.excluded.items()]
     return lines
+
+
+def _interval(c: Candidate) -> str:
+    return (
+        ""
+        if c.interval is None
+        else f" (90% interval for tasks like this one: {c.interval[0]:.0%} to {c.interval[1]:.0%})"
+    )
+
+
+def _about_incumbent(decision: Decision) -> list[str]:
+    if decision.incumbent is None:
+        return []
+    if decision.incumbent == decision.route:
+        return ["It is the incumbent: no other candidate is better by the margin, with enough probability."]
+    return [f"The incumbent {decision.incumbent} was left: the evidence for the choice is strong enough."]
 
 
 def _evidence(c: Candidate) -> str:
@@ -107,6 +148,7 @@ def _against_runner_up(decision: Decision) -> list[str]:
     cost = "" if other.cost is None else f" at {show_dollars(other.cost)}"
     lines = [f"Runner-up: {other.route} with {other.success:.0%}{cost} ({gap * 100:+.1f} points for the choice)."]
     if best.cost is None or other.cost is None or not gap * (best.cost - other.cost) > 0:
+        lines.append(f"The runner-up would need {best.value - other.value:.3f} more success to be chosen.")
         return lines  # neither dearer and better nor cheaper and worse: no weight turns the two around
     side = "above" if gap > 0 else "below"
     switch = gap / (best.cost - other.cost)

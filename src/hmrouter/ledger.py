@@ -61,6 +61,11 @@ class Ledger:
         return cls([task_key(t) for t in data.tasks], x, data.routes, c.task, c.route, c.score, c.weight)
 
     @property
+    def keys(self) -> NDArray[np.uint64]:
+        """The identity of each task: hashes, so their order is random, and the same whenever the tasks came."""
+        return np.array(list(self._task_at), dtype=np.uint64)
+
+    @property
     def n_tasks(self) -> int:
         """Number of tasks, run or not."""
         return len(self._task_at)
@@ -92,10 +97,6 @@ class Ledger:
         order = np.lexsort((joined[1], joined[0]))
         return (joined[0][order], joined[1][order], joined[2][order], joined[3][order])
 
-    def scores_of(self, task: int) -> dict[int, float]:
-        """The cells of a task: route -> score."""
-        return {route: score for route, (score, _) in self._cells_of(task).items()}
-
     def add(self, outcome: Outcome, x: Floats) -> Added | None:
         """Take in one outcome of a task with vector x; None if it says nothing about its route.
 
@@ -111,7 +112,7 @@ class Ledger:
         if task == len(self._x) + len(self._new_x):
             self._new_x.append(np.asarray(x, dtype=self._x.dtype))
         cells = self._cells_of(task)
-        before = self.scores_of(task)
+        before = {r: s for r, (s, _) in cells.items()}
         score, known = cells.get(route, (0.0, 0.0))
         weight = max(outcome.n_trials, 1)
         new = (score * known + outcome.score * weight) / (known + weight)
@@ -121,7 +122,7 @@ class Ledger:
     def state(self) -> State:
         """All cells and vectors."""
         names = ("task", "route", "score", "weight")
-        arrays: dict[str, Any] = {"keys": np.array(list(self._task_at), dtype=np.uint64), "x": self.vectors()}
+        arrays: dict[str, Any] = {"keys": self.keys, "x": self.vectors()}
         arrays |= dict(zip(names, self.cells(), strict=True))
         return State(arrays, {"routes": [str(r) for r in self.routes]})
 

@@ -41,11 +41,19 @@ class Policy:
     """Lambda: how much success one dollar must buy. 0 maximises success."""
     max_cost: float | None = None
     """Hard cap on a route's expected dollars per task."""
+    incumbent: Route | None = None
+    """The route that is used today; it is left only for a reason."""
+    margin: float = 0.02
+    """How much better (in value) another route must be for the incumbent to be left."""
+    confidence: float = 0.8
+    """How probable it must be that it is better at all, where the scorer can tell."""
 
     def __post_init__(self) -> None:
-        for name in ("cost_weight", "max_cost"):
+        for name in ("cost_weight", "max_cost", "margin"):
             value = getattr(self, name)
-            if value is not None and not (value >= 0.0 and np.isfinite(value)):
+            if value is None and name == "max_cost":
+                continue
+            if value is None or not (value >= 0.0 and np.isfinite(value)):
                 raise UsageError(f"{name} {value} is not a finite number of at least 0")
 
     def rank(self, routes: Sequence[Route], success: Floats, costs: Sequence[Cost]) -> Ranking:
@@ -66,6 +74,10 @@ class Policy:
         price = np.where(unknown, np.inf, dollars)[kept]
         order = kept[np.lexsort((names, price, -value[kept]))]
         return Ranking(order, value, {reason: n for reason, n in excluded.items() if n})
+
+    def leaves_incumbent(self, gain: float, probability: float | None) -> bool:
+        """Whether a gain in value, and the probability that there is one, are reason enough."""
+        return gain >= self.margin and (probability is None or probability >= self.confidence)
 
     def _refusal(self, routes: Sequence[Route], dollars: Floats) -> str:
         if not len(routes):
@@ -88,7 +100,9 @@ def show_dollars(value: float) -> str:
     >>> show_dollars(1234.5), show_dollars(0.0042)
     ('$1234.50', '$0.0042')
     """
-    return "$" + (f"{value:.2f}" if value >= 0.1 else np.format_float_positional(value, 2, fractional=False, trim="-"))
+    return "$" + (
+        f"{value:.2f}" if round(value, 2) >= 0.1 else np.format_float_positional(value, 2, fractional=False, trim="-")
+    )
 
 
 def _ranks(names: list[str]) -> NDArray[Any]:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from hmrouter.choice import Choice
 from hmrouter.costs import Cost, RouteCosts
 from hmrouter.dataset import Dataset
 from hmrouter.errors import EmbedderMismatch, InputError, NotFitted, RouterFileError, UnknownName, UsageError
-from hmrouter.features.base import EMBEDDERS, Embedder
+from hmrouter.features.base import EMBEDDERS, Embedder, embedder_named
 from hmrouter.features.cache import VectorCache, embed_cached
 from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.policy import Policy
 from hmrouter.pool import select
 from hmrouter.router_file import brief, read_router_file, write_router_file
 from hmrouter.scorers.base import SCORERS, Scorer, Training
-from hmrouter.state import Floats, State
-from hmrouter.types import Candidate, Decision, Evidence, Outcome, Route, Status, Task
+from hmrouter.state import State
+from hmrouter.types import Decision, Evidence, Outcome, Route, Status, Task
 
 Progress = Callable[[int, int], None]
 
@@ -55,13 +56,13 @@ class Router:
 
     def __init__(
         self,
-        scorer: str | Scorer = "hm",
+        scorer: str | Scorer = "safe",
         embedder: str | Embedder = "lsa",
         policy: Policy | None = None,
         descriptions: HarnessDescriptions | None = None,
     ) -> None:
         self.scorer: Scorer = SCORERS.load(scorer)() if isinstance(scorer, str) else scorer
-        self.embedder: Embedder = EMBEDDERS.load(embedder)() if isinstance(embedder, str) else embedder
+        self.embedder: Embedder = embedder_named(embedder) if isinstance(embedder, str) else embedder
         self.policy = policy or Policy()
         self.descriptions = descriptions or HarnessDescriptions()
 
@@ -78,7 +79,8 @@ class Router:
         texts = [t.text for t in data.tasks]
         self.embedder.fit(texts)
         self._described = set(data.harnesses)
-        vectors = {h: self.embedder.embed([self.descriptions.text(h)])[0] for h in data.harnesses}
+        described = embed_cached(self.embedder, [self.descriptions.text(h) for h in data.harnesses], cache)
+        vectors = dict(zip(data.harnesses, described, strict=True))
         self.scorer.progress = progress
         try:
             self.scorer.fit(Training(data, embed_cached(self.embedder, texts, cache), vectors))
@@ -101,10 +103,13 @@ class Router:
     def observe(self, outcome: Outcome) -> None:
         """Take in one more outcome, without a refit. `save` keeps it in the file; the store is kept separately."""
         self._require_fitted()
-        self.costs_.observe(outcome)
-        if outcome.status is Status.OK:
+        counts = outcome.status is Status.OK
+        if counts:  # first what may fail: an outcome is taken in whole or not at all
             self._describe([outcome.route])
-            self.scorer.observe(outcome, self.embedder.embed([outcome.task.text])[0])
+            x = self.embedder.embed([outcome.task.text])[0]
+        self.costs_.observe(outcome)
+        if counts:
+            self.scorer.observe(outcome, x)
             self._runs[outcome.route] += outcome.n_trials
             self._observed.add(outcome.route)
         if outcome.route not in self.pool_:
@@ -122,17 +127,20 @@ class Router:
         deny: Iterable[str] = (),
         max_cost: float | None = None,
         cost_weight: float | None = None,
+        incumbent: Route | None = None,
+        margin: float | None = None,
         top: int | None = None,
     ) -> Decision:
         """Choose a route for a task, given as text or as a `Task`.
 
         The pool is by default every route of the training data; routes that were never run may be in it. `allow`
-        and `deny` hold rules such as `harness=codex` or `codex:gpt-5`. `max_cost` and `cost_weight` override the
-        router's policy. `top` shortens the ranked list.
+        and `deny` hold rules such as `harness=codex` or `codex:gpt-5`. `max_cost`, `cost_weight`, `incumbent` and
+        `margin` override the router's policy. `top` shortens the ranked list.
         """
         return self.route_all(
-            [task], pool=pool, allow=allow, deny=deny, max_cost=max_cost, cost_weight=cost_weight, top=top
-        )[0]
+            [task], pool=pool, allow=allow, deny=deny, max_cost=max_cost, cost_weight=cost_weight,
+            incumbent=incumbent, margin=margin, top=top,
+        )[0]  # fmt: skip
 
     def route_all(
         self,
@@ -143,6 +151,8 @@ class Router:
         deny: Iterable[str] = (),
         max_cost: float | None = None,
         cost_weight: float | None = None,
+        incumbent: Route | None = None,
+        margin: float | None = None,
         top: int | None = None,
     ) -> list[Decision]:
         """`route` for many tasks at once."""
@@ -150,30 +160,20 @@ class Router:
         if top is not None and top < 1:
             raise UsageError(f"top {top} is not at least 1; a decision shows at least the chosen route")
         routes = select(self.pool_ if pool is None else tuple(dict.fromkeys(pool)), allow, deny)
-        policy = Policy(
-            self.policy.cost_weight if cost_weight is None else cost_weight,
-            self.policy.max_cost if max_cost is None else max_cost,
-        )
+        given: dict[str, Any] = {
+            "cost_weight": cost_weight,
+            "max_cost": max_cost,
+            "incumbent": incumbent,
+            "margin": margin,
+        }
+        policy = replace(self.policy, **{name: value for name, value in given.items() if value is not None})
+        if policy.incumbent is not None and policy.incumbent not in routes:
+            raise UnknownName("incumbent", str(policy.incumbent), map(str, routes), "the pool")
         wanted = [Task.of_text(t) if isinstance(t, str) else t for t in tasks]
         self._describe(routes)
         x = self.embedder.embed([t.text for t in wanted])
-        score, success, costs = self.scorer.score(x, routes), self.scorer.success(x, routes), self._pool_costs(routes)
-        return [self._decide(task, routes, score[i], success[i], costs, policy, top) for i, task in enumerate(wanted)]
-
-    def _decide(
-        self, task: Task, routes: Sequence[Route], score: Floats, success: Floats, costs: Sequence[Cost],
-        policy: Policy, top: int | None,
-    ) -> Decision:  # fmt: skip
-        ranking = policy.rank(routes, success, costs)
-        ranked = tuple(
-            Candidate(
-                route=routes[i], success=float(success[i]), score=float(score[i]), value=float(ranking.value[i]),
-                cost=costs[i].dollars, cost_basis=costs[i].basis, observed=routes[i] in self._observed,
-                evidence=self.evidence(routes[i]),
-            )
-            for i in ranking.order[:top].tolist()
-        )  # fmt: skip
-        return Decision(task, ranked, policy.cost_weight, policy.max_cost, ranking.excluded, self.scorer.name)
+        choice = Choice(self.scorer, policy, routes, self._pool_costs(routes), self._observed, self.evidence)
+        return choice.decide(wanted, x, top)
 
     def evidence(self, route: Route) -> Evidence:
         """How many executions of the pair, of its model and of its harness the router knows."""
@@ -203,7 +203,7 @@ class Router:
         _require_identity(self.embedder, identity)
         if embedder is not None:
             _require_identity(embedder, identity)
-            self.embedder = embedder
+            self.embedder = embedder.expect(identity["dims"])
         return self
 
     # -- inside -------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ class Router:
         """Everything that `save` keeps."""
         own: dict[str, Any] = {
             "scorer": self.scorer.name, "embedder": self.embedder.name, "embedder_identity": self.embedder.identity(),
-            "policy": {"cost_weight": self.policy.cost_weight, "max_cost": self.policy.max_cost},
+            "policy": asdict(self.policy) | {"incumbent": self.policy.incumbent and str(self.policy.incumbent)},
             "descriptions": dict(self.descriptions.extra), "described": sorted(self._described),
             "pool": [str(r) for r in self.pool_], "runs": {str(r): n for r, n in self._runs.items()},
             "observed": sorted(str(r) for r in self._observed),
@@ -231,18 +231,22 @@ class Router:
         own = state.part("router").meta
         scorer = SCORERS.load(own["scorer"]).from_state(state.part("scorer"))
         embedder = EMBEDDERS.load(own["embedder"]).from_state(state.part("embedder"))
-        self = cls(scorer, embedder, Policy(**own["policy"]), HarnessDescriptions(own["descriptions"]))
+        incumbent = own["policy"]["incumbent"]
+        policy = Policy(**(own["policy"] | {"incumbent": Route.parse(incumbent) if incumbent else None}))
+        self = cls(scorer, embedder, policy, HarnessDescriptions(own["descriptions"]))
         self.costs_ = RouteCosts.from_state(state.part("costs"))
         self.pool_ = tuple(Route.parse(r) for r in own["pool"])
         self._runs = Counter({Route.parse(r): int(n) for r, n in own["runs"].items()})
         self._observed = {Route.parse(r) for r in own["observed"]}
-        self._described = set(own["described"])
+        self._described = {str(harness) for harness in own["described"]}
         self.report_ = FitReport(**{**own["report"], "suites": tuple(own["report"]["suites"])})
         self._refresh()
         if _shapes(self._state()) != _shapes(state):
             raise ValueError("its arrays have other shapes than its settings say")
-        # Parts that do not fit together show when they meet. What this computes is kept for the first task.
-        if not np.isfinite(scorer.score(embedder.embed(["any task"]), self.pool_)).all():
+        # Parts that do not fit together show when they meet. What this computes is kept for the first task. An
+        # embedder that asks elsewhere is not asked: whether its file is whole does not depend on a network.
+        text = "" if embedder.cacheable else "any task"
+        if not self.pool_ or not np.isfinite(scorer.score(embedder.embed([text]), self.pool_)).all():
             raise ValueError("it does not score its own pool")
         return self, dict(own["embedder_identity"])
 
@@ -272,6 +276,8 @@ def _shapes(state: State) -> dict[str, tuple[int, ...]]:
 
 def _require_identity(embedder: Embedder, wanted: dict[str, Any]) -> None:
     identity = embedder.identity()
+    if identity.get("dims") is None:  # one that has not embedded anything yet may not know
+        identity |= {"dims": wanted.get("dims")}
     if identity != wanted:
         differing = sorted(k for k in {*identity, *wanted} if identity.get(k) != wanted.get(k))
         shown = ", ".join(f"{k} {identity.get(k)!r} instead of {wanted.get(k)!r}" for k in differing)

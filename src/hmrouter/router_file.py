@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os.path
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -12,10 +14,11 @@ import numpy as np
 
 from hmrouter.errors import RouterFileError
 from hmrouter.files import atomic_write
-from hmrouter.state import State
+from hmrouter.state import Array, State
 
 FORMAT = 1
 KEY = "hmrouter"
+CHECKSUM = "sha256"
 
 
 def write_router_file(path: str | Path, state: State) -> None:
@@ -24,7 +27,7 @@ def write_router_file(path: str | Path, state: State) -> None:
 
     document = json.dumps({"format": FORMAT, **state.meta}, ensure_ascii=False, allow_nan=False)
     arrays = {name: np.ascontiguousarray(value) for name, value in state.arrays.items()}
-    atomic_write(path, save(arrays, metadata={KEY: document}))
+    atomic_write(path, save(arrays, metadata={KEY: document, CHECKSUM: checksum(document, arrays)}))
 
 
 def read_router_file(path: str | Path) -> State:
@@ -53,10 +56,21 @@ def read_router_file(path: str | Path) -> State:
             f"{path} has router format {brief(repr(version))}, this version reads format {FORMAT}; "
             "use the hmrouter version that wrote it, or train again with: hmrouter train"
         )
+    if metadata.get(CHECKSUM) != checksum(metadata[KEY], arrays):
+        raise RouterFileError(f"{path} is damaged, its checksum does not fit; train again or use a copy")
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise RouterFileError(f"the array {name!r} in {path} holds NaN or infinity; train again or use a copy")
     return State(arrays, document)
+
+
+def checksum(document: str, arrays: Mapping[str, Array]) -> str:
+    """What tells a file whose bits have changed; whoever changes it on purpose can compute it, too."""
+    digest = hashlib.sha256(document.encode("utf-8", "surrogatepass"))
+    for name, array in sorted(arrays.items()):
+        digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 def brief(reason: str) -> str:

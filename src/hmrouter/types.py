@@ -51,9 +51,7 @@ class Route:
         """Read `harness:model`, split at the first colon."""
         harness, colon, model = text.partition(":")
         if not (colon and harness.strip() and model.strip()):
-            raise UsageError(
-                f"{text!r} is not a route; write harness:model, for example claude-code:claude-opus-4-5"
-            )
+            raise UsageError(f"{text!r} is not a route; write harness:model, for example claude-code:claude-opus-4-5")
         return cls(model=model.strip(), harness=harness.strip())
 
     def __str__(self) -> str:
@@ -122,9 +120,7 @@ class Outcome:
             raise InvalidOutcome("task id is empty; every outcome needs one")
         if self.score is None:
             if self.status is Status.OK:
-                raise InvalidOutcome(
-                    "score is missing; give a number from 0 to 1, or status infra_error or unknown"
-                )
+                raise InvalidOutcome("score is missing; give a number from 0 to 1, or status infra_error or unknown")
         elif not 0.0 <= self.score <= 1.0:  # also refuses NaN
             raise InvalidOutcome(f"score {self.score} is outside 0 to 1")
         if self.n_trials < 0:
@@ -175,7 +171,9 @@ class Candidate:
     """Whether the pair has at least one outcome."""
     evidence: Evidence
     interval: tuple[float, float] | None = None
-    """90% interval of the success rate, None where the scorer gives none."""
+    """90% interval of the success rate on tasks like this one, None where the scorer gives none."""
+    p_best: float | None = None
+    """Probability that no other candidate is better (by the policy's value), None where the scorer gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +188,12 @@ class Decision:
     excluded: Mapping[str, int] = field(default_factory=dict)
     """How many routes of the pool fell to which constraint."""
     scorer: str = ""
+    expected_regret: float | None = None
+    """What the choice is expected to lose against the best candidate, in success; None if unknown."""
+    incumbent: Route | None = None
+    """The default route that was to be left only for a reason, if one was given."""
+    calibration: Mapping[str, Any] = field(default_factory=dict)
+    """How far the scorer's probabilities held on outcomes that it had not seen; empty if unknown."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property

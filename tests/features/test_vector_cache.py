@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hmrouter.features.base import Embedder, Vectors, text_hash
 from hmrouter.features.cache import VectorCache, embed_cached
+from hmrouter.features.lsa import LSA
 from hmrouter.state import State
 
 
@@ -76,6 +77,19 @@ def test_another_embedder_shares_nothing() -> None:
     embed_cached(Counting(), ["aa"], cache)
     assert embed_cached(Counting(scale=2.0), ["aa"], cache).tolist() == [[4, 2]]
     assert len(cache.kept) == 2
+
+
+class Cheap(Counting):
+    cacheable: ClassVar[bool] = False
+
+
+def test_vectors_that_are_not_worth_it_are_not_kept() -> None:
+    embedder, cache = Cheap(), InMemory()
+    for _ in range(2):
+        assert embed_cached(embedder, ["aa", "b", "aa"], cache).tolist() == [[2, 2], [1, 0], [2, 2]]
+    assert embedder.asked == ["aa", "b"] * 2
+    assert not cache.kept
+    assert not LSA.cacheable
 
 
 def test_no_texts_have_the_right_width() -> None:

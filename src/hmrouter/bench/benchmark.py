@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hmrouter.dataset import Dataset
 from hmrouter.errors import LogError
-from hmrouter.logs import read_benchmark
+from hmrouter.logs.benchmark import read_benchmark
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Benchmark:
     @classmethod
     def at(cls, path: str | Path) -> Benchmark:
         """Look at a benchmark directory: read it whole once, so that a broken one is found before the work begins."""
-        path = Path(path)
+        path = Path(path).absolute()  # the name is what `.` stands for, and a worker may start elsewhere
         benchmark = cls(path.name, str(path), content_hash(path))
         benchmark.data()
         return benchmark
@@ -44,6 +44,8 @@ def content_hash(path: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def _read(path: str, hash: str) -> Dataset:
+    if (now := content_hash(Path(path))) != hash:  # edited during the run, or another file on another machine
+        raise LogError(f"{path} holds other data ({now}) than when the run began ({hash}); run again")
     return Dataset(read_benchmark(path))

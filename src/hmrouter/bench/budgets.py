@@ -82,6 +82,7 @@ class Frontiers:
 
     def area(self, benchmark: str, method: str) -> float | None:
         """Percent of the area under the method's hull, up to the largest cost that any method has there."""
-        largest = max(s["cost_usd"] for (b, _), of in self._settings.items() if b == benchmark for s in of.values())
+        costs = [s["cost_usd"] for (b, _), of in self._settings.items() if b == benchmark for s in of.values()]
         points = [(s["cost_usd"], s["accuracy"]) for s in self._settings.get((benchmark, method), {}).values()]
+        largest = max(costs, default=0.0)
         return 100.0 * hull_area(points, largest) if points and largest > 0 else None

@@ -15,6 +15,7 @@ from hmrouter.bench.forecasts import auc, log_loss
 from hmrouter.bench.methods import METHODS
 from hmrouter.costs import RouteCosts
 from hmrouter.dataset import Dataset, Split
+from hmrouter.errors import HMRouterError
 from hmrouter.features.base import EMBEDDERS, Embedder
 from hmrouter.features.cache import VectorCache, embed_cached
 from hmrouter.features.descriptions import HarnessDescriptions
@@ -55,7 +56,8 @@ def prepare(
     texts = [t.text for t in split.train.tasks]
     embedder.fit(texts)
     descriptions = HarnessDescriptions()
-    vectors = {h: embedder.embed([descriptions.text(h)])[0] for h in split.train.harnesses}
+    described = embed_cached(embedder, [descriptions.text(h) for h in split.train.harnesses], cache)
+    vectors = dict(zip(split.train.harnesses, described, strict=True))
     training = Training(split.train, embed_cached(embedder, texts, cache), vectors)
     return training, embed_cached(embedder, [t.text for t in split.test.tasks], cache)
 
@@ -66,7 +68,10 @@ def predict(method: str | Scorer, training: Training, x_test: Floats, test: Data
     start = time.perf_counter()
     scorer.fit(training)
     seconds = time.perf_counter() - start
-    return Predictions(scorer.score(x_test, test.routes), scorer.success(x_test, test.routes), seconds)
+    score, success = scorer.score(x_test, test.routes), scorer.success(x_test, test.routes)
+    if not (np.isfinite(score).all() and np.isfinite(success).all()):
+        raise HMRouterError(f"the scorer {scorer.name!r} gave scores that are not finite numbers")
+    return Predictions(score, success, seconds)
 
 
 def evaluate(method: str | Scorer, split: Split, training: Training, x_test: Floats) -> Metrics:

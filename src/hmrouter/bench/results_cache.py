@@ -22,9 +22,12 @@ class ResultsCache:
         """The rows of a unit, None if it is not finished (or its file is damaged, which is the same)."""
         try:
             stored = json.loads(self._file(key).read_bytes())
-            return list(stored["rows"]) if stored["key"] == json.loads(json.dumps(key)) else None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, RecursionError):
             return None
+        if not isinstance(stored, dict) or stored.get("key") != json.loads(json.dumps(key)):
+            return None
+        rows = stored.get("rows")
+        return rows if isinstance(rows, list) and all(isinstance(row, dict) for row in rows) else None
 
     def put(self, key: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
         """Keep the rows of a unit."""

@@ -1,44 +1,74 @@
-"""A whole run: benchmarks in, results.json, tables, figures and a report out."""
+"""A whole run: benchmarks in, results.json and what a report shows out."""
 
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
-from hmrouter import __version__
 from hmrouter.bench.benchmark import Benchmark
 from hmrouter.bench.engine import Results, Watch, run
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Experiment, Plan, Unit
+from hmrouter.bench.experiments.base import Experiment, Plan, Row, Unit
 from hmrouter.bench.methods import METHODS, REFERENCES
-from hmrouter.bench.report.page import Page, Section
 from hmrouter.bench.results_cache import ResultsCache
 from hmrouter.dataset import hash_rank
 from hmrouter.errors import HMRouterError, InputError, OutputError, UnknownName
+from hmrouter.features.base import embedder_named
 from hmrouter.files import atomic_write
 from hmrouter.logs import benchmark_directories
 
+QUICK_SPLITS = 2
+QUICK_PLACES = 40
+"""What `quick` runs of each experiment: at most so many splits, and so many (benchmark, split, setting) at random."""
+
 
 @dataclass(slots=True)
-class SuiteRun:
+class Suite:
     """What a run was asked for and what came of it."""
 
-    experiments: list[str]
-    plans: dict[str, Plan] = field(default_factory=dict)
-    results: dict[str, Results] = field(default_factory=dict)
+    plans: dict[str, Plan]
+    """Per experiment, in the order asked for."""
+    quick: bool = False
     left_out: list[str] = field(default_factory=list)
-    """Benchmarks and units that did not take part, and why."""
+    """Benchmarks, splits and units that did not take part, and why."""
+    results: Results = field(default_factory=Results)
 
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """All rows, experiment by experiment."""
-        return [row for result in self.results.values() for row in result.rows]
+    def rows_of(self, experiment: str) -> list[Row]:
+        """The rows of one experiment."""
+        return [row for row in self.results.rows if row["experiment"] == experiment]
+
+
+def plan_suite(
+    experiments: Sequence[str],
+    data: Sequence[Path],
+    *,
+    methods: Sequence[str] | None = None,
+    splits: int = 5,
+    seed: int = 0,
+    embedder: str = "lsa",
+    quick: bool = False,
+) -> Suite:
+    """Look at the data and say what there is to do, before doing any of it."""
+    loaded: dict[str, Experiment] = {name: EXPERIMENTS.load(name)() for name in experiments}
+    known = [*REFERENCES, *METHODS.names()]
+    for method in methods or ():
+        if method not in known:
+            raise UnknownName("method", method, known)
+    embedder_named(embedder)  # one that is unknown or lacks its settings is refused before the data is read
+    suite = Suite({}, quick)
+    benchmarks = find_benchmarks(data, suite.left_out)
+    for name, experiment in loaded.items():
+        taking_part = []
+        for benchmark in benchmarks:
+            if reason := experiment.refusal(benchmark):
+                suite.left_out.append(f"{name}: benchmark {benchmark.name}: {reason}")
+            else:
+                taking_part.append(benchmark)
+        asked = tuple(dict.fromkeys(methods or experiment.methods))
+        suite.plans[name] = Plan(taking_part, asked, min(QUICK_SPLITS, splits) if quick else splits, seed, embedder)
+    return suite
 
 
 def find_benchmarks(data: Iterable[Path], left_out: list[str]) -> list[Benchmark]:
@@ -51,111 +81,69 @@ def find_benchmarks(data: Iterable[Path], left_out: list[str]) -> list[Benchmark
             try:
                 benchmark = Benchmark.at(directory)
             except HMRouterError as e:
-                left_out.append(f"benchmark {directory.name}: {' '.join(str(e).split())}")
+                left_out.append(f"benchmark {directory.absolute().name}: {' '.join(str(e).split())}")
                 continue
-            if benchmark.name in found:
-                left_out.append(f"benchmark {directory}: another one named {benchmark.name} was given before")
+            other = found.setdefault(benchmark.name, benchmark)
+            if other.path != benchmark.path:
+                left_out.append(f"benchmark {directory}: another one of that name was given before, {other.path}")
             elif not len(benchmark.data().cells):
                 left_out.append(f"benchmark {benchmark.name}: it has no outcome with a score")
-            else:
-                found[benchmark.name] = benchmark
+                del found[benchmark.name]
     return list(found.values())
 
 
-def plan_suite(
-    experiments: Sequence[str],
-    data: Sequence[Path],
-    *,
-    methods: Sequence[str] | None = None,
-    splits: int = 5,
-    seed: int = 0,
-    embedder: str = "lsa",
-) -> SuiteRun:
-    """Look at the data and say what there is to do, before doing any of it."""
-    suite = SuiteRun(list(experiments))
-    loaded: dict[str, Experiment] = {name: EXPERIMENTS.load(name)() for name in experiments}
-    known = [*REFERENCES, *METHODS.names()]
-    for method in methods or ():
-        if method not in known:
-            raise UnknownName("method", method, known)
-    benchmarks = find_benchmarks(data, suite.left_out)
-    for name, experiment in loaded.items():
-        suite.plans[name] = Plan(benchmarks, tuple(methods or experiment.methods), splits, seed, embedder)
-    return suite
+def units_of(suite: Suite) -> list[Unit]:
+    """All units, experiment by experiment; of a quick suite, a random part of them."""
+    out = []
+    for name, plan in suite.plans.items():
+        experiment: Experiment = EXPERIMENTS.load(name)()
+        units = experiment.units(plan)
+        if suite.quick:
+            # Whole comparisons are drawn, so that every method runs on the same places.
+            places = sorted({_place(u) for u in units}, key=lambda place: hash_rank(plan.seed, *place))
+            kept = set(places[:QUICK_PLACES])
+            units = [u for u in units if _place(u) in kept]
+        out += units
+    return out
 
 
-def units_of(suite: SuiteRun, name: str, quick: bool = False) -> list[Unit]:
-    """The units of an experiment; `quick` takes at most two splits and forty units per method, at random."""
-    experiment: Experiment = EXPERIMENTS.load(name)()
-    plan = suite.plans[name]
-    if not quick:
-        return experiment.units(plan)
-    units = experiment.units(replace(plan, splits=min(2, plan.splits)))
-    # Whole comparisons are drawn, so that every method runs on the same places.
-    places = sorted({(u.benchmark, u.split, u.setting) for u in units}, key=lambda p: hash_rank(plan.seed, *p))
-    kept = set(places[:40])
-    return [u for u in units if (u.benchmark, u.split, u.setting) in kept]
+def _place(unit: Unit) -> tuple[str, int, str]:
+    return unit.benchmark, unit.split, unit.setting
 
 
 def run_suite(
-    suite: SuiteRun,
+    suite: Suite,
     out: Path,
     *,
     engine: str = "local",
     jobs: int | None = None,
     address: str | None = None,
-    quick: bool = False,
     watch: Watch | None = None,
-) -> SuiteRun:
+) -> None:
     """Do the work, from the cache in `out` where it is done already, and write `out/results.json`."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        (out / ".cache").mkdir(parents=True, exist_ok=True)
     except OSError as e:
-        raise OutputError(f"cannot make the directory {out}: {e.strerror}; choose another with --out") from e
+        raise OutputError(f"cannot write to {out}: {e.strerror}; choose another directory with --out") from e
+    plans = suite.plans
+    if not address:  # another machine could not open it
+        vectors = f"sqlite:///{(out / '.cache' / 'vectors.db').absolute()}"
+        plans = {name: replace(plan, vectors=vectors) for name, plan in plans.items()}
     cache = ResultsCache(out / ".cache")
-    for name in suite.experiments:
-        result = run(
-            name, suite.plans[name], cache,
-            engine=engine, jobs=jobs, address=address, units=units_of(suite, name, quick), watch=watch,
-        )  # fmt: skip
-        suite.results[name] = result
-        suite.left_out += result.left_out
-    atomic_write(out / "results.json", (json.dumps(suite.rows, indent=1, ensure_ascii=False) + "\n").encode())
-    return suite
+    suite.results = run(units_of(suite), plans, cache, engine=engine, jobs=jobs, address=address, watch=watch)
+    suite.left_out += [*suite.results.left_out, *without_success(suite.results.rows)]
+    if suite.results.rows:  # else an earlier result stays
+        atomic_write(out / "results.json", f"{json.dumps(suite.results.rows, indent=1)}\n".encode())
 
 
-def page_of(suite: SuiteRun, command: str) -> Page:
-    """Everything the report shows: tables and figures are made of the rows alone."""
-    sections = []
-    for name, result in suite.results.items():
-        experiment: Experiment = EXPERIMENTS.load(name)()
-        if result.rows:
-            sections.append(
-                Section(name, experiment.title, experiment.tables(result.rows), experiment.figures(result.rows))
-            )
-    plans = list(suite.plans.values())
-    return Page(
-        title="hm-router-bench",
-        command=command,
-        created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        settings={
-            "experiments": ", ".join(suite.experiments),
-            "methods": ", ".join(dict.fromkeys(m for p in plans for m in p.methods)),
-            "splits": f"{plans[0].splits} task splits, 70% training, seed {plans[0].seed}",
-            "embedder": plans[0].embedder,
-        },
-        versions=_versions(),
-        data={b.name: b.hash for b in plans[0].benchmarks},
-        left_out=suite.left_out,
-        sections=sections,
-    )
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "hmrouter": __version__}
-    for package in ("numpy", "scipy", "scikit-learn", "torch"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+def without_success(rows: Iterable[Row]) -> list[str]:
+    """A sentence for every benchmark with splits on whose test tasks nothing ever succeeded."""
+    places: dict[tuple[str, str], set[int]] = {}
+    for row in rows:
+        if row["oracle_accuracy"] == 0:
+            places.setdefault((row["experiment"], row["benchmark"]), set()).add(row["split"])
+    return [
+        f"{experiment}: benchmark {benchmark}, split {', '.join(map(str, sorted(splits)))}: no route succeeded on any "
+        "test task, so there is nothing to normalise by; not in the means of normalised accuracy"
+        for (experiment, benchmark), splits in places.items()
+    ]

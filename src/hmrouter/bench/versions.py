@@ -6,34 +6,44 @@ import ast
 import hashlib
 import importlib.util
 import inspect
+import re
+from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
-# Functions and modules that only present rows: changing them changes no result.
-PRESENTATION = {"tables", "figures"}
-PRESENTATION_MODULES = {"hmrouter.bench.budgets", "hmrouter.bench.statistics"}
+# What only presents rows, names classes or keeps vectors: changing it changes no result.
+PRESENTATION = {"tables", "figures", "Table", "Series", "Figure", "Interval"}
+WITHOUT_EFFECT = re.compile(r"hmrouter\.(store|bench\.(budgets|methods|statistics|experiments\.summaries))(\.|$)")
 
 
-@cache
+@dataclass(frozen=True, slots=True)
+class _Source:
+    digest: bytes
+    imports: frozenset[str]
+
+
 def version_of(*modules: str) -> str:
-    """A hash over the source of these modules and of everything of the same packages that they import.
+    """A hash over the code of these modules and of everything that they import of their own package and of hmrouter.
+
+    Comments, docstrings and layout do not count; shipped data files that the code names do.
 
     >>> version_of("hmrouter.scorers.knn") == version_of("hmrouter.scorers.fixed")
     False
     """
-    sources: dict[str, bytes] = {}
+    found: dict[str, bytes] = {}
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name in sources or name in PRESENTATION_MODULES or (path := _source_path(name)) is None:
+        if name in found or WITHOUT_EFFECT.match(name) or (source := _source(name)) is None:
             continue
-        sources[name] = path.read_bytes()
-        top = name.partition(".")[0]
-        waiting += [m for m in _imported(sources[name], name) if m.partition(".")[0] == top]
+        found[name] = source.digest
+        ours = {"hmrouter", name.partition(".")[0]}
+        waiting += [m for m in source.imports if m.partition(".")[0] in ours]
     digest = hashlib.sha256()
-    for name in sorted(sources):
-        digest.update(_without_presentation(sources[name]))
+    for name in sorted(found):
+        digest.update(found[name])
     return digest.hexdigest()[:16]
 
 
@@ -43,32 +53,66 @@ def module_of(thing: type | ModuleType) -> str:
     return module.__name__ if module else ""
 
 
-def _source_path(module: str) -> Path | None:
+@cache
+def _source(module: str) -> _Source | None:
+    """What a module's file holds; None if it is no module (`from a import b` may mean a module or a name)."""
+    spec = _spec(module)
+    if spec is None or spec.origin is None or not Path(spec.origin).is_file():
+        return None
+    content = Path(spec.origin).read_bytes()
+    if not spec.origin.endswith(".py"):  # compiled
+        return _Source(hashlib.sha256(content).digest(), frozenset())
+    tree = ast.parse(content)
+    package = module if spec.submodule_search_locations is not None else module.rpartition(".")[0]
+    imports = frozenset(_imports(tree, package))
+    data = _data_files(tree)
+    _drop_presentation(tree)
+    return _Source(hashlib.sha256(ast.dump(tree).encode() + data).digest(), imports)
+
+
+def _spec(module: str) -> ModuleSpec | None:
+    parent = module.rpartition(".")[0]
+    if parent:  # find_spec would import it, which is only needed where it is a package
+        above = _spec(parent)
+        if above is None or above.submodule_search_locations is None:
+            return None
     try:
-        spec = importlib.util.find_spec(module)
+        return importlib.util.find_spec(module)
     except (ImportError, ValueError):
         return None
-    return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None
 
 
-def _imported(source: bytes, module: str) -> list[str]:
-    """The modules that a source imports; `from a import b` may mean the module a.b."""
+def _imports(tree: ast.Module, package: str) -> list[str]:
     out = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             out += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            out += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = importlib.util.resolve_name("." * node.level + base, package)
+            out += [base, *(f"{base}.{alias.name}" for alias in node.names)]
     return out
 
 
-def _without_presentation(source: bytes) -> bytes:
-    """The source without comments, docstrings and what only presents."""
-    tree = ast.parse(source)
+def _data_files(tree: ast.Module) -> bytes:
+    """The content of the files in hmrouter.data that the source names, such as harness descriptions."""
+    spec = _spec("hmrouter.data")
+    places = spec.submodule_search_locations if spec else None
+    out = b""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(".toml"):
+            for file in (Path(place) / node.value for place in places or ()):
+                out += file.read_bytes() if file.is_file() else b""
+    return out
+
+
+def _drop_presentation(tree: ast.Module) -> None:
+    """Take out docstrings and what only presents; comments and layout are not in the tree."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            body = [n for n in node.body if not (isinstance(n, ast.FunctionDef) and n.name in PRESENTATION)]
-            if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-                body = body[1:]
+            named = (ast.ClassDef, ast.FunctionDef)
+            body = [n for n in node.body if not (isinstance(n, named) and n.name in PRESENTATION)]
+            # also the strings that document a field
+            body = [n for n in body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
             node.body = body or [ast.Pass()]
-    return ast.dump(tree).encode()

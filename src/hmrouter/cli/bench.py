@@ -5,12 +5,15 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hmrouter.cli.bench_progress import BenchProgress
 from hmrouter.cli.output import Json, console, print_json, say, table
+
+if TYPE_CHECKING:
+    from hmrouter.bench.registry import Benchmark
 
 app = typer.Typer(no_args_is_help=True, help="hm-router-bench: the paper's experiments on the benchmarks you have.")
 
@@ -27,7 +30,7 @@ def list_benchmarks(
     """The paper's benchmarks and which of them are present under --data; the experiments and the methods."""
     from hmrouter.bench.experiments import EXPERIMENTS
     from hmrouter.bench.methods import METHODS, REFERENCES
-    from hmrouter.bench.registry import benchmarks, status
+    from hmrouter.bench.registry import status
 
     places = status(data or [])
     methods = [*METHODS.names(), *(r for r in REFERENCES if r not in METHODS.names())]
@@ -38,21 +41,34 @@ def list_benchmarks(
                 "directory": p.directory, "title": p.benchmark.title if p.benchmark else None,
                 "path": str(p.path) if p.path else None, "routes": p.routes, "problem": p.problem,
                 "paper_routes": len(p.benchmark.pool) if p.benchmark else None, "paper_routes_present": p.pool_routes,
+                "source": p.benchmark.source if p.benchmark else None, "how": p.benchmark.how if p.benchmark else None,
             } for p in places],
         })  # fmt: skip
         return
     out = table("Benchmarks", "directory", "in the paper as", "here", "routes", "of the paper's")
     for p in places:
-        here = "yes" if p.path and not p.problem else (p.problem or "-")
+        here = "broken" if p.problem else "yes" if p.path else "-"
         of = f"{p.pool_routes}/{len(p.benchmark.pool)}" if p.benchmark and p.path else "-"
         title = p.benchmark.title if p.benchmark else "not in the paper"
         out.add_row(p.directory, title, here, str(p.routes) if p.path else "-", of)
     console().print(out)
-    missing = [b for b in benchmarks() if not any(p.benchmark is b and p.path for p in places)]
-    for b in missing:
-        typer.echo(f"{b.directory}: {b.source}. {b.how}")
+    for p in places:
+        if p.problem:
+            typer.echo(f"{p.directory} is broken: {p.problem}")
+    _where_to_get([p.benchmark for p in places if p.benchmark and not p.path])
     typer.echo(f"Experiments: {', '.join(EXPERIMENTS.names())}")
     typer.echo(f"Methods: {', '.join(methods)}")
+
+
+def _where_to_get(missing: list[Benchmark]) -> None:
+    ways: dict[str, list[str]] = {}
+    if missing:
+        typer.echo("Not here, and where their outcomes are:")
+    for b in missing:
+        typer.echo(f"  {b.directory}: {b.source}")
+        ways.setdefault(b.how, []).append(b.directory)
+    for how, names in ways.items():
+        typer.echo(f"To make {', '.join(names)}: {how}")
 
 
 @app.command("validate")
@@ -95,31 +111,35 @@ def run(
     code changed runs again alone.
     """
     from hmrouter.bench.experiments import EXPERIMENTS
+    from hmrouter.bench.report.markdown import table_markdown
     from hmrouter.bench.report.write import write_report
-    from hmrouter.bench.suite import page_of, plan_suite, run_suite, units_of
+    from hmrouter.bench.suite import plan_suite, run_suite
+    from hmrouter.bench.suite_page import page_of
     from hmrouter.errors import HMRouterError
 
-    names = EXPERIMENTS.names() if experiment == ["all"] else list(dict.fromkeys(experiment))
+    names = EXPERIMENTS.names() if "all" in experiment else list(dict.fromkeys(experiment))
     wanted = [m.strip() for m in methods.split(",") if m.strip()]
-    suite = plan_suite(names, data, methods=wanted or None, splits=splits, seed=seed, embedder=embedder)
+    suite = plan_suite(names, data, methods=wanted, splits=splits, seed=seed, embedder=embedder, quick=quick)
+    with BenchProgress() as watch:
+        run_suite(suite, out, engine=engine, jobs=jobs, address=ray_address, watch=watch)
+    if not suite.results.rows:
+        raise HMRouterError(f"nothing ran: {'; '.join(suite.left_out) or _nothing(data)}")
+    page = page_of(suite, shlex.join(["hmrouter", *sys.argv[1:]]))
+    write_report(out, page)
     for reason in suite.left_out:
         say(f"left out: {reason}")
-    units = [u for name in names for u in units_of(suite, name, quick)]
-    with BenchProgress(units) as watch:
-        run_suite(suite, out, engine=engine, jobs=jobs, address=ray_address, quick=quick, watch=watch)
-    if not suite.rows:
-        raise HMRouterError(f"nothing ran: {'; '.join(suite.left_out) or 'no benchmark was found under --data'}")
-    write_report(out, page_of(suite, shlex.join(["hmrouter", *sys.argv[1:]])))
-    summary: dict[str, Any] = {
-        "out": str(out), "rows": len(suite.rows), "left_out": suite.left_out,
-        "computed": sum(r.computed for r in suite.results.values()),
-        "cached": sum(r.cached for r in suite.results.values()),
-    }  # fmt: skip
     if as_json:
-        print_json(summary)
+        print_json({
+            "out": str(out), "results": str(out / "results.json"), "report": str(out / "report.html"),
+            "rows": len(suite.results.rows), "computed": suite.results.computed, "cached": suite.results.cached,
+            "left_out": suite.left_out,
+        })  # fmt: skip
         return
-    for line in (out / "table.md").read_text(encoding="utf-8").splitlines():
-        typer.echo(line)
-    for reason in suite.left_out:
-        say(f"left out: {reason}")
-    say(f"{summary['computed']} units computed, {summary['cached']} from the cache. Report: {out / 'report.html'}")
+    for section in page.sections:  # the first table is the experiment's main one
+        typer.echo(f"{table_markdown(section.tables[0])}\n")
+    say(f"{suite.results.computed:,} units computed, {suite.results.cached:,} from the cache")
+    say(f"Everything: {out / 'report.html'}, {out / 'table.md'}, {out / 'results.json'}")
+
+
+def _nothing(data: list[Path]) -> str:
+    return f"no benchmark in {', '.join(map(str, data))}, or no method that the experiment can use"

@@ -1,8 +1,7 @@
-"""The live table of a benchmark run, on standard error."""
+"""How far a benchmark run is, on standard error: a live table at a terminal, else a line now and then."""
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections import Counter, defaultdict
@@ -16,9 +15,11 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
-    from hmrouter.bench.engine import Finished
     from hmrouter.bench.experiments.base import Unit
+    from hmrouter.bench.work import Finished
 
+FIRST_FEW = 8
+"""Units after which the time left is worth saying."""
 QUIET_SECONDS = 30.0
 """Not at a terminal: a line this often."""
 
@@ -26,55 +27,72 @@ QUIET_SECONDS = 30.0
 class BenchProgress:
     """Says how much there is to do, what is done per method, and how long the rest will take."""
 
-    def __init__(self, units: Sequence[Unit]) -> None:
-        self._units = units
-        self._total = Counter(u.method for u in units)
+    def __init__(self) -> None:
+        self._total: Counter[str] = Counter()
         self._done: Counter[str] = Counter()
-        self._seconds: dict[str, float] = defaultdict(float)
         self._measured: Counter[str] = Counter()
+        self._seconds: dict[str, float] = defaultdict(float)
         self._failed = 0
         self._live: Live | None = None
         self._start = self._said = time.monotonic()
 
     def __enter__(self) -> Self:
-        places = len({(u.experiment, u.benchmark, u.split, u.setting) for u in self._units})
-        say(f"{len(self._units):,} units to do: {len(self._total)} methods on {places:,} splits of benchmarks")
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.live import Live
-
-            self._live = Live(self._table(), console=Console(stderr=True), transient=True, refresh_per_second=4)
-            self._live.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._live is not None:
             self._live.stop()
+        if kind is KeyboardInterrupt:
+            kept = self._done.total() - self._failed
+            say(f"stopped; {kept:,} units that were finished are kept, the same command goes on from there")
 
-    def __call__(self, finished: Finished, done: int, total: int) -> None:
+    def begins(self, todo: Sequence[Unit], cached: int) -> None:
+        """Say how many fits there will be."""
+        from hmrouter.bench.methods import REFERENCES
+
+        self._total = Counter(u.method for u in todo)
+        self._start = time.monotonic()
+        fits = sum(n for method, n in self._total.items() if method not in REFERENCES)
+        places = len({(u.experiment, u.benchmark, u.split, u.setting) for u in todo})
+        before = f"; {cached:,} units are finished from before" if cached else ""
+        say(
+            f"{len(todo):,} units to do, {fits:,} of them fits: {len(self._total)} methods on {places:,} splits{before}"
+            if todo
+            else f"nothing to do{before}"
+        )
+        if todo and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(self._table(), console=Console(stderr=True), transient=True, refresh_per_second=4)
+            self._live.start()
+
+    def ended(self, finished: Finished) -> None:
         """One more unit has ended."""
         method = finished.unit.method
         self._done[method] += 1
-        self._failed += bool(finished.error)
-        if not finished.cached and not finished.error:
+        if finished.error:
+            self._failed += 1
+        else:
             self._seconds[method] += finished.seconds
             self._measured[method] += 1
+        now = time.monotonic()
         if self._live is not None:
             self._live.update(self._table())
-        elif time.monotonic() - self._said > QUIET_SECONDS:
-            self._said = time.monotonic()
-            say(f"{finished.unit.experiment}: {done:,} of {total:,} units done, {self._left()}")
+        elif self._done.total() == FIRST_FEW or now - self._said > QUIET_SECONDS:
+            self._said = now
+            say(f"{self._done.total():,} of {self._total.total():,} units done, {self._left()}")
 
     def _left(self) -> str:
-        """How long the rest takes, from the units that were measured."""
-        if sum(self._measured.values()) < 5:
+        """How long the rest takes, from what the units of each method took and how many ran at once."""
+        spent, measured = sum(self._seconds.values()), self._measured.total()
+        if measured < FIRST_FEW or spent <= 0:
             return "time left not yet known"
-        usual = sum(self._seconds.values()) / sum(self._measured.values())
         work = 0.0
         for method, total in self._total.items():
-            each = self._seconds[method] / self._measured[method] if self._measured[method] else usual
+            each = self._seconds[method] / self._measured[method] if self._measured[method] else spent / measured
             work += each * (total - self._done[method])
-        minutes = work / (os.cpu_count() or 1) / 60
+        minutes = work * (time.monotonic() - self._start) / spent / 60
         return f"about {minutes:.0f} min left" if minutes >= 1 else "less than a minute left"
 
     def _table(self) -> Table:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 TEXT_LIMIT = 2**20
 """Characters of a task."""
+EVIDENCE = "runs of pair / model / harness"
 
 
 def route(
@@ -40,6 +41,12 @@ def route(
     cost_weight: Annotated[
         float | None, typer.Option("--cost-weight", help="Lambda: the success that a dollar must buy.")
     ] = None,
+    incumbent: Annotated[
+        str | None, typer.Option("--incumbent", help="The route you use today, left only when the evidence says so.")
+    ] = None,
+    margin: Annotated[
+        float | None, typer.Option("--margin", help="How much better another must be to leave the incumbent: 0.02.")
+    ] = None,
     embedder: Annotated[
         str | None, typer.Option("--embedder", help="Insist on this embedder; another one in the file is refused.")
     ] = None,
@@ -50,7 +57,7 @@ def route(
     """Choose a (model, harness) pair for a task, with the evidence behind the choice."""
     from hmrouter.decisions import to_dict
     from hmrouter.errors import EmbedderMismatch, InputError
-    from hmrouter.pool import read_pool
+    from hmrouter.pool import canonical_route, read_pool
     from hmrouter.router import Router
 
     loaded = Router.load(router)
@@ -71,6 +78,8 @@ def route(
         deny=deny or (),
         max_cost=max_cost,
         cost_weight=cost_weight,
+        incumbent=canonical_route(incumbent) if incumbent else None,
+        margin=margin,
         top=top,
     )
     if as_json:
@@ -84,12 +93,16 @@ def route(
 def candidates(decision: Decision, title: str) -> Table:
     """The ranked candidates of a decision, with their evidence."""
     weighed = bool(decision.cost_weight)  # then the order is that of the value, which must be seen
-    columns = ("route", "success %", "cost", "cost from", *["value"] * weighed, "runs: pair", "model", "harness")
+    sure = decision.interval is not None
+    columns = ("route", "success %", *["90% interval", "best %"] * sure, "cost", *["value"] * weighed, EVIDENCE)
     out = table(title, *columns)
     for c in decision.ranked:
         e = c.evidence
-        runs = str(e.pair) if c.observed else "never run"
-        value = [f"{c.value:.3f}"] * weighed
-        numbers = (percent(c.success), dollars(c.cost), c.cost_basis, *value, runs, str(e.model), str(e.harness))
-        out.add_row(str(c.route), *numbers)
+        low, high = c.interval or (None, None)
+        cells = [percent(c.success)]
+        cells += [f"{percent(low, 0)} to {percent(high, 0)}", percent(c.p_best, 0)] * sure
+        cells.append(dollars(c.cost) if c.cost_basis in ("route", "unknown") else f"about {dollars(c.cost)}")
+        cells += [f"{c.value:.3f}"] * weighed
+        cells.append(f"{e.pair if c.observed else 'never'} / {e.model} / {e.harness}")
+        out.add_row(str(c.route), *cells)
     return out

@@ -32,7 +32,7 @@ def train(
     store: Store = DEFAULT_STORE,
     scorer: Annotated[
         str, typer.Option("--scorer", help=f"One of: {', '.join(_scorers())}.", autocompletion=_scorers)
-    ] = "hm",
+    ] = "safe",
     embedder: Annotated[
         str, typer.Option("--embedder", help=f"One of: {', '.join(_embedders())}.", autocompletion=_embedders)
     ] = "lsa",

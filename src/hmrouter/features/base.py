@@ -16,7 +16,15 @@ from hmrouter.state import State
 
 Vectors = NDArray[np.float32]
 
-EMBEDDERS = Registry("embedder", "hmrouter.embedders", {"lsa": "hmrouter.features.lsa:LSA"})
+EMBEDDERS = Registry(
+    "embedder",
+    "hmrouter.embedders",
+    {
+        "lsa": "hmrouter.features.lsa:LSA",
+        "openai": "hmrouter.features.openai:OpenAIEmbedder",
+        "sentence-transformers": "hmrouter.features.sentence:SentenceEmbedder",
+    },
+)
 
 
 def text_hash(text: str) -> str:
@@ -28,6 +36,13 @@ class Embedder(ABC):
     """Turns texts into vectors. Constructor arguments are the configuration; `fit` learns, if anything."""
 
     name: ClassVar[str]
+    cacheable: ClassVar[bool] = True
+    """Whether a vector costs enough to be kept: a request, or a pass through a large model."""
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """The embedder that its name alone means: with its defaults, or as environment variables say."""
+        return cls()
 
     def fit(self, texts: Sequence[str]) -> Self:
         """Learn from the training texts; a frozen embedder has nothing to learn."""
@@ -36,6 +51,10 @@ class Embedder(ABC):
     @abstractmethod
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row per text; an empty text gets a row of zeros."""
+
+    def expect(self, dims: int) -> Self:
+        """Hear how long its vectors were until now; one that knows that it gives others refuses."""
+        return self
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
@@ -52,5 +71,15 @@ class Embedder(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """A short hash of the identity."""
+        """A short hash of the identity; vectors are cached under it."""
         return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def embedder_named(name: str) -> Embedder:
+    """The embedder that a name means here.
+
+    >>> embedder_named("lsa").name
+    'lsa'
+    """
+    embedder: Embedder = EMBEDDERS.load(name).from_environment()
+    return embedder

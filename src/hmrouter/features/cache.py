@@ -9,6 +9,9 @@ import numpy as np
 
 from hmrouter.features.base import Embedder, Vectors, text_hash
 
+KEPT_AT_A_TIME = 512
+"""Texts that are embedded before their vectors are kept: what an interruption loses at most."""
+
 
 class VectorCache(Protocol):
     """Where vectors are kept; `OutcomeStore` is one."""
@@ -23,15 +26,28 @@ class VectorCache(Protocol):
 
 
 def embed_cached(embedder: Embedder, texts: Sequence[str], cache: VectorCache | None) -> Vectors:
-    """`embedder.embed(texts)`, computing only what the cache does not hold and each distinct text once."""
+    """`embedder.embed(texts)`, computing only what the cache does not hold and each distinct text once.
+
+    An embedder that is not `cacheable` computes all of them and nothing is kept.
+    """
     if not texts:
         return embedder.embed(texts)
     by_hash = {text_hash(text): text for text in texts}
-    found = {} if cache is None else dict(cache.vectors(embedder.fingerprint, list(by_hash)))
-    missing = [key for key in by_hash if key not in found]
-    if missing:
-        fresh = dict(zip(missing, embedder.embed([by_hash[key] for key in missing]), strict=True))
-        if cache is not None:
-            cache.put_vectors(embedder.fingerprint, fresh)
-        found |= fresh
+    if cache is None or not embedder.cacheable:
+        found = dict(zip(by_hash, embedder.embed(list(by_hash.values())), strict=True))
+    else:
+        found = _through(cache, embedder, by_hash)
     return np.stack([found[text_hash(text)] for text in texts])
+
+
+def _through(cache: VectorCache, embedder: Embedder, by_hash: Mapping[str, str]) -> dict[str, Vectors]:
+    found = dict(cache.vectors(embedder.fingerprint, list(by_hash)))
+    for dims in sorted({len(vector) for vector in found.values()}):
+        embedder.expect(dims)
+    missing = [key for key in by_hash if key not in found]
+    for start in range(0, len(missing), KEPT_AT_A_TIME):
+        some = missing[start : start + KEPT_AT_A_TIME]
+        fresh = dict(zip(some, embedder.embed([by_hash[key] for key in some]), strict=True))
+        cache.put_vectors(embedder.fingerprint, fresh)
+        found |= fresh
+    return found

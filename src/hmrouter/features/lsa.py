@@ -29,6 +29,7 @@ class LSA(Embedder):
     """
 
     name: ClassVar[str] = "lsa"
+    cacheable: ClassVar[bool] = False  # each fit has columns of its own, and a text takes less than a look-up
 
     def __init__(
         self, dims: int = 128, *, max_texts: int = 20_000, max_terms: int = 65_536, length_weight: float = 0.3

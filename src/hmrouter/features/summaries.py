@@ -40,6 +40,7 @@ class _Sums:
 class Summaries:
     """The summaries of every model and harness, kept up to date outcome by outcome.
 
+    >>> from hmrouter.types import Route, Task
     >>> data = Dataset([Outcome(Task("t"), Route("gpt-5", "codex"), 1.0)])
     >>> Summaries.of(data, np.array([[0.5]])).model("gpt-5").round(3)
     array([0.5  , 1.   , 0.693])

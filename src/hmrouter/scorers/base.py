@@ -78,6 +78,14 @@ class Scorer(ABC):
         """90% interval of each route's mean score over these tasks, sampling noise included; None if unknown."""
         return None
 
+    def joint(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats] | None:
+        """Mean (routes,) and covariance (routes, routes) of the success rates on tasks like x (dims,), if known."""
+        return None
+
+    def reliability(self) -> dict[str, Any]:
+        """How far the probabilities held on outcomes that were left out of the fit; empty if not measured."""
+        return {}
+
     def observe(self, outcome: Outcome, x: Floats) -> None:  # noqa: B027 - nothing to update is a valid answer
         """Take in one more outcome of a task with vector x (dims,), without a refit."""
 

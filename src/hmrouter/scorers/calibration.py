@@ -14,49 +14,60 @@ from hmrouter.scorers.base import sigmoid
 from hmrouter.state import Floats, State
 
 FLOOR = 0.005
-"""No prediction is nearer to certainty than this."""
+"""Nearer to certainty than this, predictions hardly move: none is nearer than half of it."""
 STRICT = 0.02
-"""Share of the raw prediction in an isotonic one: its steps keep a slope, so that ranks survive."""
+"""Share of the raw prediction in a recalibrated one: where the map is flat it keeps a slope, so that ranks survive."""
 FOLDS = 5
+BINS = 10
+KINDS = ("none", "platt", "isotonic")
+"""The plainest first."""
 
 
 class Calibration:
     """A strictly increasing map of raw predictions to probabilities.
 
-    >>> Calibration()(np.array([-0.2, 0.5, 1.3])).tolist()
-    [0.005, 0.5, 0.995]
+    >>> Calibration()(np.array([-0.2, 0.5, 1.1, 1.3])).round(4).tolist()
+    [0.0025, 0.5, 0.9974, 0.9975]
     """
 
-    def __init__(self, kind: str = "none", values: Floats | None = None) -> None:
-        """`values`: slope and intercept for `platt`, rows of (raw, probability) for `isotonic`."""
+    def __init__(self, kind: str = "none", values: Floats | None = None, cells: int = 0, ece: float = 0.0) -> None:
+        """`values`: slope and intercept for `platt`, rows of (raw, probability) for `isotonic`.
+
+        `cells`: on how many held-out outcomes it was measured; `ece`: its expected calibration error on them, the mean
+        gap of predicted and observed success over bins of equal width.
+        """
         self.kind = kind
         self.values = np.zeros((0, 2)) if values is None else np.asarray(values, dtype=np.float64)
+        self.cells = cells
+        self.ece = ece
 
     @classmethod
     def choose(cls, raw: Floats, y: Floats, group: Any) -> Self:
         """The best map for raw predictions of outcomes y; outcomes of one group (a task) are held out together."""
         _, group = np.unique(group, return_inverse=True)
-        if len(y) < 50 or group.max(initial=0) + 1 < 2 * FOLDS or np.ptp(y) == 0:
-            return cls()
-        losses = {}
-        for kind in ("none", "platt", "isotonic"):
-            p = np.empty(len(y))
-            for fold in range(FOLDS):
-                held = group % FOLDS == fold
-                p[held] = cls.fit(kind, raw[~held], y[~held])(raw[held])
-            losses[kind] = -(y * np.log(p) + (1.0 - y) * np.log1p(-p))
-        chosen = "none"
-        for kind in ("platt", "isotonic"):
+        kinds = KINDS if len(y) >= 50 and group.max(initial=0) + 1 >= 2 * FOLDS and np.ptp(y) > 0 else KINDS[:1]
+        held_out = {kind: cls._cross_fit(kind, raw, y, group % FOLDS) for kind in kinds}
+        losses = {kind: -(y * np.log(p) + (1.0 - y) * np.log1p(-p)) for kind, p in held_out.items()}
+        chosen = kinds[0]
+        for kind in kinds[1:]:
             gain = np.bincount(group, weights=losses[chosen] - losses[kind])
             if gain.sum() > np.sqrt((gain**2).sum()):  # more than one standard error over the groups
                 chosen = kind
-        return cls.fit(chosen, raw, y)
+        return cls(chosen, cls.fit(chosen, raw, y).values, len(y), _ece(held_out[chosen], y))
+
+    @classmethod
+    def _cross_fit(cls, kind: str, raw: Floats, y: Floats, fold: Any) -> Floats:
+        """Each fold's probabilities, by a map that was fitted on the other folds."""
+        p = np.empty(len(y))
+        for held in range(FOLDS):
+            p[fold == held] = cls.fit(kind, raw[fold != held], y[fold != held])(raw[fold == held])
+        return p
 
     @classmethod
     def fit(cls, kind: str, raw: Floats, y: Floats) -> Self:
         """Fit one kind of map."""
         if kind == "platt":
-            return cls(kind, _platt(_logit(raw), y))
+            return cls(kind, _platt(_logit(_inside(raw)), y))
         if kind == "isotonic":
             from sklearn.isotonic import IsotonicRegression
 
@@ -66,40 +77,60 @@ class Calibration:
 
     def __call__(self, raw: Floats) -> Floats:
         """Probabilities, strictly inside (0, 1)."""
-        plain = np.clip(raw, FLOOR, 1.0 - FLOOR)
+        plain = _inside(np.asarray(raw, dtype=np.float64))
+        if self.kind == "none":
+            return plain
         if self.kind == "platt":
             slope, intercept = self.values.tolist()
-            return np.clip(sigmoid(slope * _logit(raw) + intercept), FLOOR, 1.0 - FLOOR)
-        if self.kind == "isotonic":
-            steps = np.interp(raw, self.values[:, 0], self.values[:, 1])
-            return np.asarray((1.0 - STRICT) * steps + STRICT * plain)
-        return plain
+            mapped = _inside(sigmoid(slope * _logit(plain) + intercept))
+        else:
+            mapped = np.interp(raw, self.values[:, 0], self.values[:, 1])
+        return np.asarray((1.0 - STRICT) * mapped + STRICT * plain)
 
     def state(self) -> State:
-        """Kind and values."""
-        return State({"values": self.values}, {"kind": self.kind})
+        """Kind and values, and how well it did."""
+        return State({"values": self.values}, {"kind": self.kind, "cells": self.cells, "ece": self.ece})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         """What `state` described."""
-        return cls(state.meta["kind"], state.arrays["values"])
+        m = state.meta
+        return cls(m["kind"], state.arrays["values"], m["cells"], m["ece"])
 
 
-def _logit(raw: Floats) -> Floats:
-    p = np.clip(raw, FLOOR, 1.0 - FLOOR)
+def _inside(raw: Floats) -> Floats:
+    """The raw prediction itself, but ever slower beyond FLOOR and 1 - FLOOR: a clip would make ranks equal."""
+    near, most = np.clip(raw, FLOOR, 1.0 - FLOOR), FLOOR / 2.0
+    beyond = (raw - near) / most
+    return np.asarray(near + most * beyond / (1.0 + np.abs(beyond)))
+
+
+def _logit(p: Floats) -> Floats:
     return np.asarray(np.log(p) - np.log1p(-p))
+
+
+def _ece(p: Floats, y: Floats) -> float:
+    gaps = np.bincount(np.minimum((p * BINS).astype(np.int64), BINS - 1), weights=p - y)
+    return float(np.abs(gaps).sum() / max(1, len(y)))
 
 
 def _platt(z: Floats, y: Floats) -> Floats:
     """Slope and intercept of a logistic regression of y on z, by Newton steps, with a weak pull towards (1, 0)."""
-    design, theta, prior = np.column_stack([z, np.ones(len(z))]), np.array([1.0, 0.0]), np.array([1.0, 0.0])
+    design, prior = np.column_stack([z, np.ones(len(z))]), np.array([1.0, 0.0])
+
+    def loss(theta: Floats) -> float:
+        t = design @ theta
+        return float((np.logaddexp(0.0, t) - y * t).sum() + ((theta - prior) ** 2).sum() / 2.0)
+
+    theta, now = prior, loss(prior)
     for _ in range(50):
         p = sigmoid(design @ theta)
         gradient = design.T @ (p - y) + (theta - prior)
         hessian = design.T @ (design * (p * (1.0 - p))[:, None]) + np.eye(2)
         step = np.linalg.solve(hessian, gradient)
-        theta = theta - step
+        while loss(theta - step) > now and np.abs(step).max() > 1e-10:  # a full step may overshoot
+            step = step / 2.0
+        theta, now = theta - step, loss(theta - step)
         if np.abs(step).max() < 1e-10:
             break
-    theta[0] = max(theta[0], 0.05)  # increasing, whatever the data say
-    return theta
+    return np.array([max(theta[0], 0.05), theta[1]])  # increasing, whatever the data say

@@ -6,11 +6,10 @@ On real benchmarks it ties with the best fixed route where everything was run, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hmrouter.dataset import hash_rank
 from hmrouter.ledger import Ledger
 from hmrouter.scorers.base import Scorer, Training, require_dims
 from hmrouter.scorers.calibration import FOLDS, Calibration
@@ -21,7 +20,7 @@ from hmrouter.types import Outcome, Route
 FEATURES = 34
 """Task features of the linear model: as many as the default embedder's leading topics and its two length columns."""
 REFIT_GROWTH = 0.5
-"""Scales, features and calibration are learned anew when the evidence has grown by this share."""
+"""Scales and calibration are learned anew when the evidence has grown by this share."""
 Z90 = 1.6448536269514722
 
 
@@ -52,23 +51,22 @@ class Safe(Scorer):
         x, routes = self.ledger_.vectors(), self.ledger_.routes
         self.pooled_ = Pooled.fit(x, routes, task, route, score)
         self.run_ = {routes[i] for i in np.unique(route).tolist()}
-        fold = _folds(self.ledger_.n_tasks)[task]
-        raw = np.empty(len(score))
-        for held in range(FOLDS):
-            inside, outside = fold != held, fold == held
-            if inside.any() and outside.any():
+        # Tasks in the order of their hashes: which ones are left out together does not depend on when they came.
+        keys, group = np.unique(self.ledger_.keys[task], return_inverse=True)
+        self.calibration_ = Calibration()
+        if len(keys) >= FOLDS:
+            raw = np.empty(len(score))
+            for held in range(FOLDS):
+                inside, outside = group % FOLDS != held, group % FOLDS == held
                 part = Pooled.fit(x, routes, task[inside], route[inside], score[inside])
                 raw[outside] = part.predict_cells(x, routes, task[outside], route[outside])
-        enough = len(np.unique(fold)) == FOLDS
-        self.calibration_ = Calibration.choose(raw, score, task) if enough else Calibration()
+            self.calibration_ = Calibration.choose(raw, score, group)
         self.cells_at_fit_ = len(score)
         self.cells_now_ = len(score)
 
     def observe(self, outcome: Outcome, x: Floats) -> None:
-        """A rank-one update; everything is learned anew once the evidence has grown by half."""
-        self._require_fitted("pooled_")
-        features = self._features(np.asarray(x, dtype=np.float64)[None, :])[0]
-        added = self.ledger_.add(outcome, features)
+        """A rank-one update; scales and calibration are learned anew once the evidence has grown by half."""
+        added = self.ledger_.add(outcome, self._checked(np.asarray(x)[None, :])[0])
         if added is None:
             return
         self.run_.add(outcome.route)
@@ -108,6 +106,17 @@ class Safe(Scorer):
         mean, var = self.pooled_.mean_over(features, routes)
         half = Z90 * np.sqrt(var)
         return np.clip(mean - half, 0.0, 1.0), np.clip(mean + half, 0.0, 1.0)
+
+    def joint(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
+        """Mean and covariance of the routes' success rates on tasks like x."""
+        features = self._checked(np.asarray(x)[None, :])
+        return self.pooled_.joint(features[0], routes)
+
+    def reliability(self) -> dict[str, Any]:
+        """How far calibrated predictions were off, on tasks that were left out of the solve and of the calibration."""
+        self._require_fitted("pooled_")
+        c = self.calibration_
+        return {"kind": c.kind, "cells": c.cells, "ece": c.ece} if c.cells else {}
 
     def _predict(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
         features = self._checked(x)
@@ -165,10 +174,3 @@ def features_of(x: Floats) -> tuple[Floats, Floats]:
     directions = directions * np.where(directions[np.abs(directions).argmax(axis=0), range(len(kept))] < 0, -1.0, 1.0)
     norm = float(np.linalg.norm(centred @ directions, axis=1).mean())
     return centre, np.ascontiguousarray(directions / (norm if norm > 0 else 1.0))
-
-
-def _folds(n_tasks: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    order = sorted(range(n_tasks), key=lambda i: hash_rank("fold", i))
-    folds = np.empty(n_tasks, dtype=np.int64)
-    folds[order] = np.arange(n_tasks) % FOLDS
-    return folds

@@ -37,6 +37,8 @@ class Plan:
     splits: int = 5
     seed: int = 0
     embedder: str = "lsa"
+    vectors: str = ""
+    """Address of a store that keeps the vectors of an embedder whose vectors are worth keeping; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,13 @@ class Experiment(ABC):
     methods: ClassVar[Sequence[str]]
     """What is compared when nothing else is asked for."""
 
+    def refusal(self, benchmark: Benchmark) -> str:
+        """Why a benchmark cannot take part, in a few words; empty if it can."""
+        return ""
+
     @abstractmethod
     def units(self, plan: Plan) -> list[Unit]:
-        """Everything there is to do."""
+        """Everything there is to do; the benchmarks of the plan are those that can take part."""
 
     @abstractmethod
     def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:

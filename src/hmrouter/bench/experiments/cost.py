@@ -12,12 +12,14 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hmrouter.bench.benchmark import Benchmark
 from hmrouter.bench.budgets import TEST_RULE, TRAINING_RULE, Frontiers, Rule
 from hmrouter.bench.evaluate import choose, dense, predict, realise, tie_order, uniform
 from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
-from hmrouter.bench.experiments.common import mean_of_all, prepared, product_of, row, split_of
+from hmrouter.bench.experiments.common import prepared, product_of, row, split_of
+from hmrouter.bench.experiments.summaries import mean_of
 from hmrouter.bench.methods import METHODS
 from hmrouter.costs import RouteCosts
 from hmrouter.dataset import Dataset, Split
@@ -30,6 +32,7 @@ BUDGETS = (0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 """The paper's, in dollars per task."""
 SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 """Of what Fixed costs on the same benchmark: budgets that fit the data's own range."""
+NO_COSTS = "fewer than two routes have a known cost on half of their outcomes"
 
 
 class Cost(Experiment):
@@ -38,33 +41,32 @@ class Cost(Experiment):
     name: ClassVar[str] = "cost"
     title: ClassVar[str] = "Cost-accuracy tradeoff"
     methods: ClassVar[Sequence[str]] = ("random", "fixed", "knn", "irtnet", "embedllm", "avengers_pro",
-                                        "component_only", "hm", "oracle")  # fmt: skip
+                                        "component_only", "hm", "safe", "oracle")  # fmt: skip
+
+    def refusal(self, benchmark: Benchmark) -> str:
+        """A benchmark without costs has nothing to show."""
+        return "" if costed_pool(benchmark.data()) else NO_COSTS
 
     def units(self, plan: Plan) -> list[Unit]:
-        """One per benchmark that has costs, split and method."""
-        costed = [b for b in plan.benchmarks if costed_pool(b.data()) is not None]
-        narrowed = Plan(costed, plan.methods, plan.splits, plan.seed, plan.embedder)
-        return product_of(self.name, narrowed)
+        """One per benchmark, split and method."""
+        return product_of(self.name, plan)
 
     def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
         """One row per setting, from one fit."""
         split = costed_split(split_of(benchmark, plan.seed, unit.split))
-        train, test = split.train, split.test
-        selectable, order = ~np.isnan(dense(test, "cost")) & ~np.isnan(dense(test)), tie_order(train)
-        on_train = ~np.isnan(dense(train, "cost")) & ~np.isnan(dense(train))
+        order = tie_order(split.train)
+        # Learned from all outcomes, judged on those with a cost.
+        train, test = costed(split.train), costed(split.test)
+        if not len(test.cells):
+            raise InputError("no outcome of the test tasks has a known cost")
         exact = not bool(test.cells.cost_is_route_mean.any())
         rows = []
         for setting, value, value_train, seconds in self._settings(unit, split, plan):
-            if value is None:
-                shares = _normalised(uniform(test) * selectable)
-                known = realise(train, _normalised(uniform(train) * on_train))
-            else:
-                shares = choose(value, selectable, order)
-                known = realise(train, choose(value_train, on_train, order))
-            metrics = realise(test, shares)
             own = Unit(unit.experiment, unit.benchmark, unit.method, unit.split, setting)
+            metrics = realise(test, _choice(test, value, order))
+            known = realise(train, _choice(train, value_train, order))
             rows.append(
-                row(own, metrics, train, seconds, train_accuracy=known.accuracy, train_cost_usd=known.cost_usd,
+                row(own, metrics, split.train, seconds, train_accuracy=known.accuracy, train_cost_usd=known.cost_usd,
                     cost_per_task=exact)
             )  # fmt: skip
         return rows
@@ -82,7 +84,7 @@ class Cost(Experiment):
                 least = max(weight, 1e-9)
                 yield f"lambda={weight:g}", _true_value(test, least), _true_value(train, least), None
             return
-        training, x_test = prepared(split, plan.embedder)
+        training, x_test = prepared(split, plan)
         if unit.method == "avengers_pro":
             for alpha in ALPHAS:
                 scorer = METHODS.load("avengers_pro")(alpha=alpha)
@@ -102,7 +104,7 @@ class Cost(Experiment):
         frontiers = Frontiers(rows)
         out = []
         for rule in (TEST_RULE, TRAINING_RULE):
-            dollars = {f"<=${b:g}": dict.fromkeys(frontiers.benchmarks, b) for b in BUDGETS}
+            dollars = {f"${b:g}": dict.fromkeys(frontiers.benchmarks, b) for b in BUDGETS}
             out.append(self._table("Accuracy within a dollar budget", frontiers, rule, dollars, "Dollars per task"))
         for rule in (TEST_RULE, TRAINING_RULE) if frontiers.fixed_costs else ():
             relative = {f"{s:g}x": {b: s * c for b, c in frontiers.fixed_costs.items()} for s in SHARES}
@@ -111,7 +113,7 @@ class Cost(Experiment):
         areas: list[list[Cell]] = []
         for m in frontiers.methods:
             per = [frontiers.area(b, m) for b in frontiers.benchmarks]
-            areas.append([m, *per, mean_of_all(per)])
+            areas.append([m, *per, mean_of(per)])
         note = (
             "RouterBench's summary: area under the non-decreasing convex hull of (cost, accuracy), extended flat to "
             "the largest cost and divided by it, in percent. `fixed` is the hull over single routes, the zero router."
@@ -167,13 +169,18 @@ def costed_split(split: Split) -> Split:
     """The split with the pool of routes whose costs are known (decided on the training side)."""
     pool = costed_pool(split.train)
     if pool is None:
-        raise InputError("fewer than two routes have known costs in the training tasks")
+        raise InputError(f"{NO_COSTS} in the training tasks")
     return Split(split.number, split.train.restrict(routes=pool), split.test.restrict(routes=pool))
+
+
+def costed(data: Dataset) -> Dataset:
+    """The outcomes whose cost is known."""
+    return data.keep(~np.isnan(data.cells.cost))
+
+
+def _choice(data: Dataset, value: Floats | None, order: NDArray[np.int64]) -> Floats:
+    return uniform(data) if value is None else choose(value, ~np.isnan(dense(data)), order)
 
 
 def _true_value(data: Dataset, weight: float) -> Floats:
     return np.nan_to_num(dense(data) - weight * dense(data, "cost"), nan=-np.inf)
-
-
-def _normalised(shares: Floats) -> Floats:
-    return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-12))

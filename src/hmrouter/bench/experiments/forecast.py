@@ -9,17 +9,11 @@ import numpy as np
 
 from hmrouter.bench.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
-from hmrouter.bench.experiments.common import (
-    ALL_METHODS,
-    benchmark_means,
-    distinct,
-    mean_of_all,
-    product_of,
-    split_of,
-)
+from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
 from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.experiments.sparse import thinned
-from hmrouter.bench.forecasts import brier, ece, reliability
+from hmrouter.bench.experiments.summaries import benchmark_means, distinct, known, mean_of
+from hmrouter.bench.forecasts import auc, brier, ece, log_loss, reliability
 
 SETTINGS = ("full", "routes2-5")
 BINS = 10
@@ -34,18 +28,24 @@ class Forecast(Experiment):
 
     def units(self, plan: Plan) -> list[Unit]:
         """One per benchmark, setting, split and method that predicts."""
-        return [u for u in product_of(self.name, plan, SETTINGS) if u.method in plan.methods and u.method != "oracle"]
+        return [u for u in product_of(self.name, plan, SETTINGS) if u.method != "oracle"]
 
     def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
         """Fit, and hold every prediction against its outcome."""
         split = thinned(split_of(benchmark, plan.seed, unit.split), unit.setting, plan.seed)
-        judged = judge(unit, split, plan.embedder)
+        judged = judge(unit, split, plan)
         y = split.test.cells.score
         if judged.predictions is None:  # random: the training mean for every cell
             p = np.full(len(y), split.train.cells.score.mean())
         else:
             p = judged.predictions.success[split.test.cells.task, split.test.cells.route]
-        return [judged.row | {"brier": brier(y, p), "ece": ece(y, p, BINS), "reliability": reliability(y, p, BINS)}]
+        return [
+            judged.row
+            | {
+                "auc": auc(y, p), "log_loss": log_loss(y, p), "brier": brier(y, p), "ece": ece(y, p, BINS),
+                "reliability": reliability(y, p, BINS),
+            }
+        ]  # fmt: skip
 
     def tables(self, rows: Sequence[Row]) -> list[Table]:
         """Means per method, and per benchmark for AUC and log-loss."""
@@ -54,23 +54,23 @@ class Forecast(Experiment):
             own = [r for r in rows if r["setting"] == setting]
             body: list[list[Cell]] = []
             for m in methods:
-                means = [
-                    mean_of_all(_known(benchmark_means(own, key, m))) for key in ("auc", "log_loss", "brier", "ece")
-                ]
-                body.append([m, *means])
+                keys = ("auc", "log_loss", "brier", "ece")
+                body.append([m, *(mean_of(benchmark_means(own, key, m).values()) for key in keys)])
             n = len(distinct(own, "benchmark"))
             note = (
                 f"Mean of {n} benchmarks and their splits, training evidence: {setting}. AUC: higher is better; "
                 "log-loss, Brier score and expected calibration error: lower is better. Avengers ranks; its "
                 "probabilities are cluster means."
             )
-            out.append(Table(f"Forecasts, {setting}", ["method", "AUC", "log-loss", "Brier", "ECE"], body, note, 3))
+            columns = ["method", "AUC", "log-loss", "Brier", "ECE"]
+            out.append(Table(f"Forecasts, {setting}", columns, body, note, 3, "column", lower_is_better=columns[2:]))
             for key, label in (("auc", "AUC"), ("log_loss", "log-loss")):
-                columns = {m: benchmark_means(own, key, m) for m in methods}
-                lines: list[list[Cell]] = [
-                    [b, *(columns[m][i] for m in methods)] for i, b in enumerate(distinct(own, "benchmark"))
-                ]
-                out.append(Table(f"{label} per benchmark, {setting}", ["benchmark", *methods], lines, "", 3))
+                # A benchmark whose test outcomes are all alike has no AUC.
+                benchmarks = distinct(known(own, key), "benchmark")
+                of = {m: benchmark_means(own, key, m) for m in methods}
+                lines: list[list[Cell]] = [[b, *(of[m][b] for m in methods)] for b in benchmarks]
+                title, lower = f"{label} per benchmark, {setting}", benchmarks if key == "log_loss" else ()
+                out.append(Table(title, ["benchmark", *methods], lines, "", 3, "row", lower_is_better=lower))
         return out
 
     def figures(self, rows: Sequence[Row]) -> list[Figure]:
@@ -79,7 +79,7 @@ class Forecast(Experiment):
         own = [r for r in rows if r["setting"] == distinct(rows, "setting")[0]]
         bars = []
         for method in distinct(own, "method"):
-            value = mean_of_all(_known(benchmark_means(own, "auc", method)))
+            value = mean_of(benchmark_means(own, "auc", method).values())
             if value is not None:
                 bars.append(Series(method, [0.0], [value]))
         if bars:
@@ -94,11 +94,6 @@ class Forecast(Experiment):
                 )
             )  # fmt: skip
         return out
-
-
-def _known(cells: Sequence[float | None]) -> list[float | None]:
-    # A benchmark whose test outcomes are all alike has no AUC; it is left out of the mean for every method alike.
-    return [c for c in cells if c is not None]
 
 
 def _pooled_curve(rows: Sequence[Row], method: str) -> tuple[list[float], list[float]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hmrouter.bench.evaluate import Predictions, choose, dense, predict, realise, tie_order, uniform
-from hmrouter.bench.experiments.base import Unit
+from hmrouter.bench.experiments.base import Plan, Unit
 from hmrouter.bench.experiments.common import prepared, row
 from hmrouter.dataset import Split
 from hmrouter.errors import InputError
@@ -23,7 +23,7 @@ class Judged:
     """None for random and oracle, which predict nothing."""
 
 
-def judge(unit: Unit, split: Split, embedder: str) -> Judged:
+def judge(unit: Unit, split: Split, plan: Plan) -> Judged:
     """Fit the unit's method on the split's training side and judge its choices on the test side."""
     test = split.test
     if not len(split.train.cells):
@@ -35,7 +35,7 @@ def judge(unit: Unit, split: Split, embedder: str) -> Judged:
     seen, order = ~np.isnan(dense(test)), tie_order(split.train)
     if unit.method == "oracle":
         return Judged(row(unit, realise(test, choose(dense(test), seen, order)), split.train, None), None)
-    training, x_test = prepared(split, embedder)
+    training, x_test = prepared(split, plan)
     predictions = predict(unit.method, training, x_test, test)
     metrics = realise(test, choose(predictions.score, seen, order), predictions.success)
     return Judged(row(unit, metrics, split.train, predictions.fit_seconds), predictions)

@@ -7,17 +7,15 @@ from typing import Any, ClassVar
 
 from hmrouter.bench.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Series, Table, Unit
-from hmrouter.bench.experiments.common import (
-    ALL_METHODS,
+from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
+from hmrouter.bench.experiments.judged import judge
+from hmrouter.bench.experiments.summaries import (
     accuracy_table,
+    compared,
     difference_table,
-    differences,
     distinct,
     overall_difference,
-    product_of,
-    split_of,
 )
-from hmrouter.bench.experiments.judged import judge
 
 
 class Routing(Experiment):
@@ -33,7 +31,7 @@ class Routing(Experiment):
 
     def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
         """Fit, choose, compare."""
-        return [judge(unit, split_of(benchmark, plan.seed, unit.split), plan.embedder).row]
+        return [judge(unit, split_of(benchmark, plan.seed, unit.split), plan).row]
 
     def tables(self, rows: Sequence[Row]) -> list[Table]:
         """The paper's table, the same in raw accuracy, and the differences to Fixed."""
@@ -47,10 +45,8 @@ class Routing(Experiment):
     def figures(self, rows: Sequence[Row]) -> list[Figure]:
         """Mean difference to Fixed with intervals."""
         series = []
-        for method in distinct(rows, "method"):
-            if method in ("random", "oracle", "fixed"):
-                continue
-            d = overall_difference(differences(rows, "normalized_accuracy", method, "fixed"))
+        for method in compared(rows):
+            d = overall_difference(rows, method)
             if d is not None:
                 series.append(Series(method, [0.0], [d.value], [d.low], [d.high]))
         if not series:

@@ -10,19 +10,18 @@ import numpy as np
 
 from hmrouter.bench.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
-from hmrouter.bench.experiments.common import (
-    ALL_METHODS,
+from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
+from hmrouter.bench.experiments.judged import judge
+from hmrouter.bench.experiments.summaries import (
+    ACCURACY,
     accuracy_table,
     benchmark_means,
+    compared,
     difference_table,
-    differences,
     distinct,
-    mean_of_all,
+    mean_of,
     overall_difference,
-    product_of,
-    split_of,
 )
-from hmrouter.bench.experiments.judged import judge
 from hmrouter.dataset import Dataset, Split, hash_rank
 
 SETTINGS = ("full", "tasks10", "tasks20", "tasks30", "routes2-5", "tasks20_routes2-5")
@@ -43,26 +42,22 @@ class Sparse(Experiment):
     def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
         """Thin the training side, then as in `routing`."""
         split = thinned(split_of(benchmark, plan.seed, unit.split), unit.setting, plan.seed)
-        return [judge(unit, split, plan.embedder).row]
+        return [judge(unit, split, plan).row]
 
     def tables(self, rows: Sequence[Row]) -> list[Table]:
         """Settings x methods on the mean of benchmarks, differences to Fixed, and each setting in full."""
-        methods, settings = distinct(rows, "method"), distinct(rows, "setting")
+        methods, others, settings = distinct(rows, "method"), compared(rows), distinct(rows, "setting")
         level: list[list[Cell]] = []
         above: list[list[Cell]] = []
-        compared = [m for m in methods if m not in ("random", "fixed", "oracle")]
         for setting in settings:
             own = [r for r in rows if r["setting"] == setting]
-            level.append(
-                [setting, *(mean_of_all(benchmark_means(own, "normalized_accuracy", m, 100.0)) for m in methods)]
-            )
-            found = [differences(own, "normalized_accuracy", m, "fixed") for m in compared]
-            above.append([setting, *(overall_difference(f) for f in found)])
+            level.append([setting, *(mean_of(benchmark_means(own, ACCURACY, m, 100.0).values()) for m in methods)])
+            above.append([setting, *(overall_difference(own, m) for m in others)])
         note = "Percent of the oracle's accuracy, mean of benchmarks and splits."
         out = [Table("Thin evidence: mean of benchmarks", ["setting", *methods], level, note, best="row")]
-        if "fixed" in methods and compared:
+        if others:
             note = "Points of normalised accuracy above Fixed, with 95% intervals for other benchmarks like these."
-            out.append(Table("Thin evidence: difference to Fixed", ["setting", *compared], above, note))
+            out.append(Table("Thin evidence: difference to Fixed", ["setting", *others], above, note))
         for setting in settings:
             out.append(accuracy_table(rows, f"Normalised accuracy, {setting}", setting=setting))
             difference = difference_table(rows, f"Difference to Fixed, {setting}", setting=setting)
@@ -73,13 +68,13 @@ class Sparse(Experiment):
         """Difference to Fixed against the share of training tasks."""
         shares = {"tasks10": 10.0, "tasks20": 20.0, "tasks30": 30.0, "full": 100.0}
         series = []
-        for method in distinct(rows, "method"):
+        for method in compared(rows):
             points = []
             for setting, share in shares.items():
-                d = overall_difference(differences(rows, "normalized_accuracy", method, "fixed", setting=setting))
+                d = overall_difference(rows, method, setting=setting)
                 if d is not None:
                     points.append((share, d.value, d.low, d.high))
-            if points and method not in ("random", "fixed", "oracle"):
+            if points:
                 x, y, low, high = zip(*points, strict=True)
                 series.append(Series(method, x, y, low, high))
         if not series:

@@ -19,6 +19,8 @@ from hmrouter.bench.report.figures import draw
 from hmrouter.bench.report.page import READING_HINT, Page, Section, figure_files
 from hmrouter.errors import MissingExtra
 
+WIDE = 6
+"""Tables with more columns than this are set tightly."""
 TAGS = {Mark.BEST: ("<strong>", "</strong>"), Mark.SECOND: ("<u>", "</u>")}
 
 
@@ -118,7 +120,7 @@ def _table(name: str, table: Table) -> str:
     foot = f"<tfoot>\n{''.join(rows[split:])}</tfoot>\n" if table.footer_rows else ""
     note = " ".join(filter(None, (table.note, _legend(table))))
     return f"""<div class="scroll" role="region" aria-labelledby="{name}" tabindex="0">
-<table class="sortable">
+<table class="sortable{" wide" if len(table.columns) > WIDE else ""}">
 <caption id="{name}">{escape(table.title)}</caption>
 <thead>
 <tr>{head}</tr>
@@ -138,7 +140,7 @@ def _row(table: Table, i: int, ranked: Mapping[tuple[int, int], Mark], numeric: 
         key = "" if number is None else f' data-sort="{number!r}"'
         tag, scope = ("th", ' scope="row"') if j == 0 else ("td", "")
         text = escape(show(cell, table.digits))
-        if isinstance(cell, Interval):  # in a wide table the brackets go below the number, unbroken
+        if isinstance(cell, Interval):  # in a wide table the brackets go below the number
             text = re.sub(r"(\[.*\])", r'<span class="interval">\1</span>', text)
         cells.append(f"<{tag}{scope}{_flush(numeric[j])}{key}>{before}{text}{after}</{tag}>")
     return f"<tr>{''.join(cells)}</tr>\n"

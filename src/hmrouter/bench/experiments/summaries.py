@@ -1,0 +1,106 @@
+"""What the tables and figures of the experiments share: means and differences of rows.
+
+Means over different sets do not compare: where a method lacks a split or a benchmark that another one has, it has no
+mean. What no method can be judged on is left out for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hmrouter.bench.experiments.base import Cell, Interval, Row, Table
+from hmrouter.bench.methods import REFERENCES
+from hmrouter.bench.statistics import benchmark_interval, split_interval
+
+ACCURACY = "normalized_accuracy"
+
+
+def distinct(rows: Iterable[Row], key: str) -> list[Any]:
+    """The values of a key, in the order in which they first appear."""
+    return list(dict.fromkeys(r[key] for r in rows))
+
+
+def known(rows: Iterable[Row], key: str, **where: Any) -> list[Row]:
+    """The rows that match and have a value of the key."""
+    return [r for r in rows if r[key] is not None and all(r[k] == v for k, v in where.items())]
+
+
+def benchmark_means(rows: Sequence[Row], key: str, method: str, scale: float = 1.0) -> dict[str, float | None]:
+    """Per benchmark on which the key is known, a method's mean over splits."""
+    splits: dict[str, set[int]] = {}
+    own: dict[str, dict[int, float]] = {}
+    for r in known(rows, key):
+        splits.setdefault(r["benchmark"], set()).add(r["split"])
+        if r["method"] == method:
+            own.setdefault(r["benchmark"], {})[r["split"]] = r[key]
+    return {
+        b: scale * float(np.mean(list(own[b].values()))) if own.get(b, {}).keys() == wanted else None
+        for b, wanted in splits.items()
+    }
+
+
+def mean_of(cells: Iterable[float | None]) -> float | None:
+    """Mean over benchmarks; None of nothing, or if one is missing."""
+    values = list(cells)
+    found = [v for v in values if v is not None]
+    return float(np.mean(found)) if found and len(found) == len(values) else None
+
+
+def differences(rows: Sequence[Row], method: str, to: str = "fixed", **where: Any) -> dict[str, list[float]]:
+    """Per benchmark, points of normalised accuracy of a method above another on the same splits."""
+    out: dict[str, list[float]] = {}
+    matching = known(rows, ACCURACY, **where)
+    base = {(r["benchmark"], r["split"]): r[ACCURACY] for r in matching if r["method"] == to}
+    for r in matching:
+        place = (r["benchmark"], r["split"])
+        if r["method"] == method and place in base:
+            out.setdefault(r["benchmark"], []).append(100.0 * (r[ACCURACY] - base[place]))
+    return out
+
+
+def overall_difference(rows: Sequence[Row], method: str, to: str = "fixed", **where: Any) -> Interval | None:
+    """The mean difference over benchmarks with its interval; None if a benchmark is missing."""
+    found = differences(rows, method, to, **where)
+    everywhere = distinct(known(rows, ACCURACY, **where), "benchmark")
+    return benchmark_interval(found) if found and found.keys() == set(everywhere) else None
+
+
+def compared(rows: Sequence[Row], to: str = "fixed") -> list[str]:
+    """The methods whose difference to another one is worth showing; none where that one did not run."""
+    methods = distinct(rows, "method")
+    return [m for m in methods if m not in (*REFERENCES, to)] if to in methods else []
+
+
+def accuracy_table(rows: Sequence[Row], title: str, key: str = ACCURACY, **where: Any) -> Table:
+    """Benchmarks x methods, mean over splits in percent, with the mean of benchmarks below."""
+    rows = known(rows, key, **where)
+    columns = {m: benchmark_means(rows, key, m, 100.0) for m in distinct(rows, "method")}
+    body: list[list[Cell]] = [[b, *(c[b] for c in columns.values())] for b in distinct(rows, "benchmark")]
+    body.append(["mean", *(mean_of(c.values()) for c in columns.values())])
+    what = "Percent of the oracle's accuracy on test tasks" if key == ACCURACY else "Accuracy on test tasks in percent"
+    note = f"{what}, mean of {len(distinct(rows, 'split'))} splits."
+    return Table(title, ["benchmark", *columns], body, note, best="row", footer_rows=1)
+
+
+def difference_table(rows: Sequence[Row], title: str, to: str = "fixed", **where: Any) -> Table | None:
+    """Benchmarks x methods: points above `to` on the same splits, with 95% intervals."""
+    rows = known(rows, ACCURACY, **where)
+    methods = compared(rows, to)
+    if not methods:
+        return None
+    sizes = {r["benchmark"]: (r["n_test"], r["n_train"]) for r in rows}
+    found = {m: differences(rows, m, to) for m in methods}
+    body: list[list[Cell]] = []
+    for b in distinct(rows, "benchmark"):
+        cells = [split_interval(found[m][b], *sizes[b]) if found[m].get(b) else None for m in methods]
+        body.append([b, *cells])
+    body.append(["mean", *(overall_difference(rows, m, to) for m in methods)])
+    note = (
+        f"Points of normalised accuracy above {to} on identical splits, with 95% intervals: per benchmark for other "
+        "splits of the same tasks (variance corrected for overlapping splits), in the last line for other benchmarks "
+        "like these (benchmarks and splits drawn with replacement)."
+    )
+    return Table(title, ["benchmark", *methods], body, note, footer_rows=1)

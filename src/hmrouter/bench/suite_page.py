@@ -1,0 +1,39 @@
+"""From a suite that has run to the page that a report shows."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+
+from hmrouter import __version__
+from hmrouter.bench.experiments import EXPERIMENTS
+from hmrouter.bench.experiments.base import Experiment
+from hmrouter.bench.report.page import Page, Section
+from hmrouter.bench.suite import Suite
+from hmrouter.bench.unit_keys import LIBRARIES, installed
+
+
+def page_of(suite: Suite, command: str) -> Page:
+    """Everything the report shows: tables and figures are made of the rows alone."""
+    sections = []
+    for name in suite.plans:
+        experiment: Experiment = EXPERIMENTS.load(name)()
+        if rows := suite.rows_of(name):
+            sections.append(Section(name, experiment.title, experiment.tables(rows), experiment.figures(rows)))
+    plans = list(suite.plans.values())
+    some = " (--quick: a random part of them)" if suite.quick else ""
+    return Page(
+        title="hm-router-bench",
+        command=command,
+        created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        settings={
+            "experiments": ", ".join(suite.plans),
+            "methods": ", ".join(dict.fromkeys(m for plan in plans for m in plan.methods)),
+            "splits": f"{plans[0].splits} task splits{some}, 70% training, seed {plans[0].seed}",
+            "embedder": plans[0].embedder,
+        },
+        versions={"python": platform.python_version(), "hmrouter": __version__, **installed(LIBRARIES)},
+        data={b.name: b.hash for plan in plans for b in plan.benchmarks},
+        left_out=suite.left_out,
+        sections=sections,
+    )

@@ -1,0 +1,132 @@
+"""The real command line in a process of its own, and a folder with a small store and a router."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hmrouter.cli import main
+from hmrouter.dataset import Dataset
+from hmrouter.logs import read_logs
+from hmrouter.router import Router
+from hmrouter.store import OutcomeStore
+
+COMMAND = Path(sys.executable).with_name("hmrouter")
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+ROUTES = [("gpt-5", "codex"), ("gpt-5", "aider"), ("claude-opus-4-5", "codex"), ("claude-opus-4-5", "claude-code")]
+"""`aider:claude-opus-4-5` and `claude-code:gpt-5` were never run."""
+
+
+def environment(**extra: str) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("HMROUTER_")}
+    return {**kept, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "100", **extra}
+
+
+def run(folder: Path, *arguments: object, env: dict[str, str] | None = None, **more: Any) -> Any:
+    command = [str(COMMAND), *map(str, arguments)]
+    more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 120} | more
+    return subprocess.run(command, cwd=folder, env=environment(**(env or {})), **more)
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which `runs.csv` was imported and a router trained; copied, never written to."""
+    folder = tmp_path_factory.mktemp("trained")
+    rows = ["task,text,model,harness,score,cost"]
+    for i in range(24):
+        for j, (model, harness) in enumerate(ROUTES):
+            text = f"Fix the {('login', 'parser', 'report')[i % 3]} of {hashlib.md5(b'%d' % i).hexdigest()}"
+            rows.append(f"t{i},{text},{model},{harness},{int((i + j) % 3 > 0)},{0.1 * (j + 1):.2f}")
+    (folder / "runs.csv").write_text("\n".join(rows) + "\n")
+    with OutcomeStore(f"sqlite:///{folder / 'hmrouter.db'}") as store:
+        store.add(read_logs(folder / "runs.csv"))
+        Router("knn").fit(Dataset(store.outcomes()), cache=store).save(folder / "router.hmr")
+    return folder
+
+
+@pytest.fixture
+def folder(trained: Path, tmp_path: Path) -> Path:
+    """A copy of the trained folder, to work in."""
+    for name in ("runs.csv", "hmrouter.db", "router.hmr"):
+        shutil.copy(trained / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Run `hmrouter` in the test's folder: `cli("route", "Fix it", "--json")`."""
+
+    def start(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
+        done: subprocess.CompletedProcess[str] = run(tmp_path, *arguments, **more)
+        return done
+
+    return start
+
+
+@pytest.fixture
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Cli:
+    """The same within this process: what a new process would not change, in a fraction of the time."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("HMROUTER_")]:
+        monkeypatch.delenv(name)
+
+    def start(*arguments: object, input: str | bytes | None = None) -> subprocess.CompletedProcess[str]:
+        given = input.encode() if isinstance(input, str) else input or b""
+        command = ["hmrouter", *map(str, arguments)]
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", command)
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+            with pytest.raises(SystemExit) as ended:
+                main()
+        code = ended.value.code
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(command, code, *capfd.readouterr())
+
+    return start
+
+
+@pytest.fixture
+def refused(cli: Cli, inside: Cli) -> Callable[..., str]:
+    """The one line with which a command refuses; exit code 1 unless told, in this process unless told."""
+
+    def start(*arguments: object, code: int = 1, outside: bool = False, **more: Any) -> str:
+        done = (cli if outside else inside)(*arguments, **more)
+        assert done.returncode == code, done.stderr
+        assert done.stdout == ""
+        assert done.stderr.startswith("error: ")
+        assert done.stderr.endswith("\n")
+        assert done.stderr.count("\n") == 1, done.stderr
+        return done.stderr.strip()
+
+    return start
+
+
+@pytest.fixture
+def unchanged(folder: Path) -> Callable[[], AbstractContextManager[None]]:
+    """`with unchanged():` the store keeps its rows and its bytes, the router its bytes, and nothing is left behind."""
+
+    def look() -> tuple[Any, ...]:
+        with OutcomeStore(f"sqlite:///{folder / 'hmrouter.db'}", create=False) as store:
+            rows = list(store.outcomes())
+        files = sorted(path.name for path in folder.iterdir())
+        return rows, files, (folder / "hmrouter.db").read_bytes(), (folder / "router.hmr").read_bytes()
+
+    @contextmanager
+    def watch() -> Iterator[None]:
+        before = look()
+        assert len(before[0]) == 96
+        yield
+        assert look() == before
+
+    return watch

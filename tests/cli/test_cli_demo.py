@@ -1,0 +1,33 @@
+"""`hmrouter demo`: the whole way on simulated outcomes, and again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hmrouter.router import Router
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_the_demo_twice(tmp_path: Path, inside: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = inside("demo", "--json")
+    assert (first.returncode, first.stderr) == (0, "")
+    report = json.loads(first.stdout)
+    assert report["simulated"] is True
+    assert Router.load(tmp_path / report["router"]).report_.outcomes == 2288
+    assert len(report["decisions"]) == 3
+    assert all(decision["evidence"]["pair"] > 100 for decision in report["decisions"])
+    accuracy = {row["method"]: row["accuracy"] for row in report["results"]}
+    assert {"random", "fixed", "knn", "component_average", "component_only", "hm", "oracle"} <= accuracy.keys()
+    assert accuracy["random"] < accuracy["fixed"] < accuracy["hm"] < accuracy["oracle"]
+    monkeypatch.setattr("hmrouter.cli.demo.METHODS", ("random", "fixed", "oracle"))  # the others only take time
+    again = inside("demo")
+    assert again.returncode == 0
+    assert "0 outcomes imported, 2,288 known already" in again.stdout
+    assert again.stdout.count("SIMULATED") == 2
+    assert sorted(path.name for path in (tmp_path / "out" / "demo").iterdir()) == ["demo.db", "router.hmr"]

@@ -1,0 +1,237 @@
+"""What goes where: the answer on standard output (with --json one document), everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hmrouter
+from hmrouter.router import Router
+
+COMMAND = Path(sys.executable).with_name("hmrouter")
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_the_whole_way_in_processes_of_their_own(tmp_path: Path, trained: Path, cli: Cli) -> None:
+    imported = cli("import", trained / "runs.csv", "--json", "--suite", "ours")
+    assert imported.stderr == ""
+    report = json.loads(imported.stdout)
+    assert report["imported"] == [{"path": str(trained / "runs.csv"), "outcomes": 96, "new": 96}]
+    assert report["store"]["suites"] == {"ours": 96}
+    fitted = cli("train", "--scorer", "fixed", "--json")
+    assert fitted.stderr == ""
+    report = json.loads(fitted.stdout)
+    assert (report["router"], report["scorer"], report["outcomes"], report["tasks"]) == ("router.hmr", "fixed", 96, 24)
+    assert (report["suites"], report["ignored"]) == (["ours"], {})
+    routed = cli("route", "Löse 修复 🚀 [bold]:smile:[/nothing]", "--json", "--top", "2", "--suite", "ours")
+    assert routed.stderr == ""
+    decision = json.loads(routed.stdout)
+    assert decision["task"]["text"] == "Löse 修复 🚀 [bold]:smile:[/nothing]"
+    assert [c["route"] for c in decision["ranked"]] == [decision["route"], decision["ranked"][1]["route"]]
+    assert decision["evidence"] == {"pair": 24, "model": 48, "harness": 48}
+    explained = cli("explain", "-", "--json", input=routed.stdout)
+    assert explained.stderr == ""
+    assert json.loads(explained.stdout)["id"] == decision["id"]
+
+
+def rows(output: str) -> list[str]:
+    """The lines of a table without its layout."""
+    return [" ".join(line.split()) for line in output.splitlines()]
+
+
+def test_people_get_sentences_and_tables(folder: Path, inside: Cli) -> None:
+    imported = inside("import", "runs.csv")
+    assert imported.stdout.splitlines() == [
+        "runs.csv: 96 outcomes, 0 new, 96 known already",
+        "The store holds 96 outcomes of 24 tasks on 4 routes in 1 suite.",
+    ]
+    fitted = inside("train", "--scorer", "fixed")
+    assert fitted.stdout.splitlines() == [
+        "Trained 'fixed' on 96 executions of 24 tasks on 4 routes (2 models x 3 harnesses, suites: default).",
+        "Wrote router.hmr. Next: hmrouter route TEXT --router router.hmr",
+    ]
+    routed = inside("route", "Fix the login")
+    assert routed.stdout.startswith("Route: codex:gpt-5 ")
+    assert "codex:gpt-5 66.5 $0.10 24 / 48 / 48" in rows(routed.stdout)
+    capped = inside("route", "Fix the login", "--max-cost", "0.25", "--cost-weight", "0.5")
+    assert "codex:gpt-5 66.5 $0.10 0.615 24 / 48 / 48" in rows(capped.stdout)  # the value that it is ranked by
+    assert capped.stderr == "left out: 2 routes (over max_cost)\n"
+    assert imported.stderr + fitted.stderr + routed.stderr == ""
+
+
+def test_what_was_left_aside_is_told(tmp_path: Path, inside: Cli) -> None:
+    (tmp_path / "bench" / "notes").mkdir(parents=True)
+    (tmp_path / "bench" / "one").mkdir()
+    (tmp_path / "bench" / "one" / "outcomes.csv").write_text(
+        "query_id,model,harness,score,mood\nq1,gpt-5,codex,1,good\nq2,own-model,own-harness,0,bad\n"
+    )
+    (tmp_path / "bench" / "one" / "queries.jsonl").write_text('{"query_id": "q1", "text": "Fix it"}\n')
+    for options in ([], ["--json"]):
+        done = inside("import", "bench", *options)
+        assert done.returncode == 0
+        assert done.stderr.splitlines() == [
+            "note: models not in the table of known names, kept as they are: own-model",
+            "note: harnesses not in the table of known names, kept as they are: own-harness",
+            "note: bench/one/outcomes.csv: columns not used: mood",
+            "note: no benchmark directories, so not read: bench/notes",
+            "note: 1 outcomes have no text in their queries.jsonl",
+        ]
+    assert json.loads(done.stdout)["unknown_names"] == {"models": ["own-model"], "harnesses": ["own-harness"]}
+
+
+def test_the_same_path_twice_counts_once(tmp_path: Path, trained: Path, inside: Cli) -> None:
+    done = inside("import", trained / "runs.csv", trained / "runs.csv", "--json")
+    report = json.loads(done.stdout)
+    assert [part["new"] for part in report["imported"]] == [96, 0]
+    assert report["store"]["outcomes"] == 96
+
+
+def test_statuses_that_do_not_count_are_told(tmp_path: Path, inside: Cli) -> None:
+    rows = "task,model,harness,score,status\na,gpt-5,codex,1,ok\nb,gpt-5,codex,,infra_error\nc,gpt-5,codex,,unknown\n"
+    (tmp_path / "runs.csv").write_text(rows)
+    inside("import", "runs.csv")
+    done = inside("train", "--scorer", "fixed")
+    assert "Trained 'fixed' on 1 executions of 3 tasks on 1 routes" in done.stdout
+    assert "Not counted: 1 outcomes with status infra_error.\n" in done.stdout
+    assert "Not counted: 1 outcomes with status unknown.\n" in done.stdout
+
+
+def test_a_task_from_standard_input(folder: Path, inside: Cli) -> None:
+    given = json.loads(inside("route", "-", "--json", input="\n Fix the login \n").stdout)
+    typed = json.loads(inside("route", "Fix the login", "--json").stdout)
+    assert given["task"] == typed["task"]
+    assert given["ranked"] == typed["ranked"]
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_a_task_without_a_text_gets_an_answer_and_a_note(folder: Path, inside: Cli, text: str) -> None:
+    done = inside("route", text)
+    assert done.returncode == 0
+    assert done.stdout.startswith("Route: ")
+    assert done.stderr == "note: the task has no text, so the choice rests on the routes alone\n"
+
+
+def test_a_long_text_is_read_whole(folder: Path, inside: Cli) -> None:
+    done = inside("route", "-", "--json", input="Fix the login. " * 20_000)
+    assert len(json.loads(done.stdout)["task"]["text"]) == 15 * 20_000 - 1
+
+
+def test_never_run_pairs_and_long_names_keep_their_numbers(folder: Path, inside: Cli) -> None:
+    (folder / "pool.toml").write_text(f'models = ["gpt-5", "{"very-" * 30}long"]\nharnesses = ["claude-code"]\n')
+    done = inside("route", "Fix the login", "--pool", "pool.toml")
+    table = rows(done.stdout)
+    assert "claude-code:gpt-5 66.5 about $0.26 never / 48 / 24" in table
+    (long,) = [row for row in table if row.startswith("claude-code:very-")]
+    assert long.endswith(" 66.5 about $0.40 never / 0 / 24")
+    assert "".join(row.split()[0] for row in table if "very-" in row).count("very-") >= 29  # folded, not cut
+
+
+def test_explain_tells_what_would_change_the_choice(folder: Path, inside: Cli) -> None:
+    (folder / "decision.json").write_text(inside("route", "Fix the login", "--json", "--max-cost", "0.35").stdout)
+    done = inside("explain", "decision.json")
+    assert done.stdout.splitlines()[0] == "codex:gpt-5 was chosen for this task by the scorer 'knn'."
+    assert "24 runs of this pair; 48 runs of its model and 48 of its harness stand behind it." in done.stdout
+    assert "Expected cost: $0.10 per task, the mean of this pair's own runs." in done.stdout
+    assert done.stdout.endswith("Left out: 1 route (over max_cost).\n")
+    assert inside("explain", (folder / "decision.json").read_text()).stdout == done.stdout
+
+
+def test_the_environment_names_store_and_router(
+    tmp_path: Path, trained: Path, inside: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HMROUTER_STORE", f"sqlite:///{trained / 'hmrouter.db'}")
+    monkeypatch.setenv("HMROUTER_ROUTER", str(trained / "router.hmr"))
+    assert inside("train", "--scorer", "fixed", "--out", "own.hmr").returncode == 0
+    assert Router.load(tmp_path / "own.hmr").report_.outcomes == 96
+    assert json.loads(inside("route", "Fix the login", "--json").stdout)["scorer"] == "knn"
+    chosen = inside("route", "Fix the login", "--router", "own.hmr", "--json")
+    assert json.loads(chosen.stdout)["scorer"] == "fixed"  # the option wins
+    assert [path.name for path in tmp_path.iterdir()] == ["own.hmr"]
+
+
+def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
+    for arguments in (["route", "Fix the login", "--json"], ["--help"]):
+        process = subprocess.Popen([COMMAND, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(120) == 1
+        process.stderr.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a device that is always full")
+def test_output_that_cannot_be_written_is_told(folder: Path, cli: Cli) -> None:
+    with open("/dev/full", "w") as full:
+        done = cli("--version", stdout=full)
+    assert done.returncode == 1
+    assert done.stderr == "error: cannot write to standard output: No space left on device\n"
+
+
+def test_output_in_another_encoding(folder: Path, cli: Cli) -> None:
+    done = cli("route", "修复 🚀", "--json", env={"PYTHONIOENCODING": "ascii"})
+    assert json.loads(done.stdout)["task"]["text"] == "修复 🚀"
+    assert done.stdout.isascii()
+
+
+def test_progress_is_for_terminals(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [COMMAND, "train", "--scorer", "component_only", "--json"], cwd=folder, stdout=subprocess.PIPE, stderr=theirs,
+        timeout=120, env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(theirs)
+    assert json.loads(done.stdout)["scorer"] == "component_only"
+    assert b"training component_only" in os.read(ours, 100_000)
+    os.close(ours)
+
+
+@pytest.mark.parametrize("command", ["import", "train", "route", "explain", "demo"])
+def test_every_command_explains_itself(inside: Cli, command: str) -> None:
+    done = inside(command, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Usage: hmrouter {command}" in done.stdout
+    assert "--json" in done.stdout
+    assert inside(command, "-h").stdout == done.stdout
+    assert command in inside("--help").stdout
+
+
+def test_the_version(inside: Cli) -> None:
+    assert inside("--version").stdout == f"hmrouter {hmrouter.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["rout", "x"], "No such command 'rout'. Did you mean 'route'?"),
+        (["route", "x", "--maxcost", "1"], "No such option: --maxcost"),
+        (["route"], "Missing argument 'text'"),
+        (["route", "x", "--top", "many"], "Invalid value for '--top'"),
+    ],
+)
+def test_wrong_usage_exits_2(inside: Cli, arguments: list[str], says: str) -> None:
+    done = inside(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+
+
+def test_without_a_command_it_shows_its_help(inside: Cli) -> None:
+    done = inside()
+    assert done.returncode == 2
+    assert "Start with: hmrouter demo" in done.stdout + done.stderr
+
+
+def test_shell_completion(tmp_path: Path) -> None:
+    script = f'PATH={COMMAND.parent}:$PATH; eval "$(hmrouter --show-completion)"; complete -p hmrouter; true'
+    shown = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert shown.stdout == "complete -o default -F _hmrouter_completion hmrouter\n"
+    asked = {"_HMROUTER_COMPLETE": "complete_bash", "COMP_WORDS": "hmrouter train --scorer k", "COMP_CWORD": "3"}
+    found = subprocess.run([COMMAND], capture_output=True, text=True, timeout=60, env={**os.environ, **asked})
+    assert found.stdout == "knn\n"

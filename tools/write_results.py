@@ -1,0 +1,65 @@
+"""Writes docs/results.md from finished benchmark runs, so that no figure in it is typed by hand.
+
+    python tools/write_results.py out/all out/sparse20 > docs/results.md
+
+Each directory holds the results.json of one `hmrouter bench run`; `command.txt` beside it holds its command line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hmrouter import __version__
+from hmrouter.bench.experiments import EXPERIMENTS
+from hmrouter.bench.experiments.base import Cell, Table
+from hmrouter.bench.experiments.common import mean
+from hmrouter.bench.report.markdown import table_markdown
+
+HERE = Path(__file__).parent
+
+
+def paper_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """The paper's routing table beside ours, for the benchmarks that both have."""
+    paper = tomllib.loads((HERE / "paper_routing.toml").read_text())
+    methods = paper.pop("columns")
+    columns = ["benchmark", *(f"{m} ({who})" for m in methods for who in ("paper", "ours")), "fixed (ours)", "our data"]
+    body: list[list[Cell]] = []
+    for directory, entry in paper.items():
+        if not any(r["benchmark"] == directory for r in rows):
+            continue
+        cells: list[Cell] = [entry["title"]]
+        for method, value in zip(methods, entry["values"], strict=True):
+            ours = mean(rows, "normalized_accuracy", benchmark=directory, method=method)
+            cells += [value, None if ours is None else 100.0 * ours]
+        fixed = mean(rows, "normalized_accuracy", benchmark=directory, method="fixed")
+        body.append([*cells, None if fixed is None else 100.0 * fixed, entry["note"]])
+    note = "Percent of the oracle's accuracy. The paper does not report Fixed in this table."
+    return Table("The paper's routing table beside ours", columns, body, note)
+
+
+def main() -> None:
+    """Print the page."""
+    text = (HERE / "results_text.md").read_text()
+    for folder in sys.argv[1:]:
+        out = Path(folder)
+        rows = json.loads((out / "results.json").read_text())
+        for name in dict.fromkeys(r["experiment"] for r in rows):
+            own = [r for r in rows if r["experiment"] == name]
+            tables = EXPERIMENTS.load(name)().tables(own)
+            if name == "routing":
+                tables.append(paper_table(own))
+            block = f"Made by `{(out / 'command.txt').read_text().strip()}`.\n\n"
+            block += "\n\n".join(table_markdown(t) for t in tables)
+            text = text.replace(f"<!-- {name} -->", block)
+    stamp = f"hmrouter {__version__}, {datetime.now(UTC):%Y-%m-%d}"
+    sys.stdout.write(text.replace("<!-- stamp -->", stamp))
+
+
+if __name__ == "__main__":
+    main()
