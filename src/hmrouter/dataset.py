@@ -25,6 +25,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+TRAINING_SHARE = 0.7
+"""The paper's splits: 70% of the tasks train."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cells:
@@ -206,7 +209,7 @@ class Dataset:
         new._set(self.tasks, self.routes, self.cells.take(which), self.ignored)
         return new
 
-    def splits(self, n: int = 5, seed: int = 0, train: float = 0.7) -> list[Split]:
+    def splits(self, n: int = 5, seed: int = 0, train: float = TRAINING_SHARE) -> list[Split]:
         """Fixed task splits, the same on every machine: tasks are ordered by a hash of seed, split and task.
 
         Every suite is divided in the same proportion.

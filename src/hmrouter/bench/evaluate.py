@@ -46,6 +46,8 @@ class Predictions:
     success: Floats
     """Its probabilities, (tasks, routes)."""
     fit_seconds: float
+    route_intervals: list[tuple[float, float]] | None = None
+    """Per route, a 90% interval for its mean score over the test tasks it was run on; None if the method gives none."""
 
 
 def prepare(
@@ -71,7 +73,18 @@ def predict(method: str | Scorer, training: Training, x_test: Floats, test: Data
     score, success = scorer.score(x_test, test.routes), scorer.success(x_test, test.routes)
     if not (np.isfinite(score).all() and np.isfinite(success).all()):
         raise HMRouterError(f"the scorer {scorer.name!r} gave scores that are not finite numbers")
-    return Predictions(score, success, seconds)
+    return Predictions(score, success, seconds, _route_intervals(scorer, x_test, test))
+
+
+def _route_intervals(scorer: Scorer, x_test: Floats, test: Dataset) -> list[tuple[float, float]] | None:
+    out = []
+    for j, route in enumerate(test.routes):
+        tasks = test.cells.task[test.cells.route == j]
+        found = scorer.mean_interval(x_test[tasks], [route]) if len(tasks) else (np.zeros(1), np.ones(1))
+        if found is None:
+            return None
+        out.append((float(found[0][0]), float(found[1][0])))
+    return out
 
 
 def evaluate(method: str | Scorer, split: Split, training: Training, x_test: Floats) -> Metrics:

@@ -42,9 +42,9 @@ def run_unit(unit: Unit, plans: Plans) -> Finished:
         return Finished(unit, rows, seconds=time.perf_counter() - start)
     except HMRouterError as e:
         return Finished(unit, [], _one_line(e))
-    except Exception as e:  # a method may fail in any way; the run goes on and the report says so
+    except (Exception, SystemExit) as e:  # a method may fail in any way; the run goes on and the report says so
         return Finished(unit, [], f"{type(e).__name__}: {_one_line(e)}")
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())

@@ -121,7 +121,8 @@ class JsonEndpoint:
             try:
                 reply = self._exchange(body, headers)
             except ssl.SSLCertVerificationError as e:
-                raise self._failure(f"has a certificate that is not trusted ({e.verify_message})") from e
+                problem = f"has a certificate that is not trusted ({e.verify_message})"
+                raise self._failure(problem, "set SSL_CERT_FILE to the certificate of its authority") from e
             except (OSError, HTTPException) as e:
                 problem, cause = self._lost(e), e
             else:

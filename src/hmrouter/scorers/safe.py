@@ -60,6 +60,8 @@ class Safe(Scorer):
                 inside, outside = group % FOLDS != held, group % FOLDS == held
                 part = Pooled.fit(x, routes, task[inside], route[inside], score[inside])
                 raw[outside] = part.predict_cells(x, routes, task[outside], route[outside])
+                # Leaving tasks out moves the level away from them; left in, that would look like a false slope.
+                raw[outside] += self.pooled_.mean[0] - part.mean[0]
             self.calibration_ = Calibration.choose(raw, score, group)
         self.cells_at_fit_ = len(score)
         self.cells_now_ = len(score)
@@ -95,10 +97,10 @@ class Safe(Scorer):
         return self.calibration_(mean - self.caution * np.sqrt(var) * never[None, :])
 
     def interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
-        """90% interval of each route's success rate on tasks like these."""
+        """90% interval of each route's success rate on tasks like these: calibrated centre, the posterior's width."""
         mean, var = self._predict(x, routes)
-        half = Z90 * np.sqrt(var)
-        return self.calibration_(mean - half), self.calibration_(mean + half)
+        centre, half = self.calibration_(mean), Z90 * np.sqrt(var)
+        return np.clip(centre - half, 0.0, 1.0), np.clip(centre + half, 0.0, 1.0)
 
     def mean_interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
         """90% interval of each route's mean score over these tasks, sampling noise included."""

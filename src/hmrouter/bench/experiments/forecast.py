@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.evaluate import Predictions
 from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
 from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
 from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.experiments.sparse import thinned
 from hmrouter.bench.experiments.summaries import benchmark_means, distinct, known, mean_of
 from hmrouter.bench.forecasts import auc, brier, ece, log_loss, reliability
+from hmrouter.dataset import Dataset
 
 SETTINGS = ("full", "routes2-5")
 BINS = 10
@@ -43,7 +45,7 @@ class Forecast(Experiment):
             judged.row
             | {
                 "auc": auc(y, p), "log_loss": log_loss(y, p), "brier": brier(y, p), "ece": ece(y, p, BINS),
-                "reliability": reliability(y, p, BINS),
+                "reliability": reliability(y, p, BINS), "coverage": coverage(judged.predictions, split.test),
             }
         ]  # fmt: skip
 
@@ -54,16 +56,19 @@ class Forecast(Experiment):
             own = [r for r in rows if r["setting"] == setting]
             body: list[list[Cell]] = []
             for m in methods:
-                keys = ("auc", "log_loss", "brier", "ece")
+                keys = ("auc", "log_loss", "brier", "ece", "coverage")
                 body.append([m, *(mean_of(benchmark_means(own, key, m).values()) for key in keys)])
             n = len(distinct(own, "benchmark"))
             note = (
                 f"Mean of {n} benchmarks and their splits, training evidence: {setting}. AUC: higher is better; "
                 "log-loss, Brier score and expected calibration error: lower is better. Avengers ranks; its "
-                "probabilities are cluster means."
+                "probabilities are cluster means. Coverage: share of the routes whose mean over the test tasks lies in "
+                "the 90% interval that was predicted for it; a dash where a method gives none."
             )
-            columns = ["method", "AUC", "log-loss", "Brier", "ECE"]
-            out.append(Table(f"Forecasts, {setting}", columns, body, note, 3, "column", lower_is_better=columns[2:]))
+            columns = ["method", "AUC", "log-loss", "Brier", "ECE", "coverage"]
+            smaller = columns[2:5]
+            unranked = ("random", "oracle", "coverage")
+            out.append(Table(f"Forecasts, {setting}", columns, body, note, 3, "column", unranked, 0, smaller))
             for key, label in (("auc", "AUC"), ("log_loss", "log-loss")):
                 # A benchmark whose test outcomes are all alike has no AUC.
                 benchmarks = distinct(known(own, key), "benchmark")
@@ -106,3 +111,13 @@ def _pooled_curve(rows: Sequence[Row], method: str) -> tuple[list[float], list[f
                     total[i] += value
     bins = [sums[b] for b in sorted(sums)]
     return [b[0] / b[2] for b in bins], [b[1] / b[2] for b in bins]
+
+
+def coverage(predictions: Predictions | None, test: Dataset) -> float | None:
+    """Share of the routes whose observed mean lies in its predicted interval; None without intervals."""
+    if predictions is None or predictions.route_intervals is None:
+        return None
+    means = test.route_means()
+    run = ~np.isnan(means)
+    low, high = np.array(predictions.route_intervals).T
+    return float(((low <= means) & (means <= high))[run].mean())

@@ -14,6 +14,7 @@ import numpy as np
 from hmrouter.bench.experiments.base import Cell, Interval, Row, Table
 from hmrouter.bench.methods import REFERENCES
 from hmrouter.bench.statistics import benchmark_interval, split_interval
+from hmrouter.dataset import TRAINING_SHARE
 
 ACCURACY = "normalized_accuracy"
 
@@ -91,11 +92,13 @@ def difference_table(rows: Sequence[Row], title: str, to: str = "fixed", **where
     methods = compared(rows, to)
     if not methods:
         return None
-    sizes = {r["benchmark"]: (r["n_test"], r["n_train"]) for r in rows}
     found = {m: differences(rows, m, to) for m in methods}
     body: list[list[Cell]] = []
     for b in distinct(rows, "benchmark"):
-        cells = [split_interval(found[m][b], *sizes[b]) if found[m].get(b) else None for m in methods]
+        cells = [
+            split_interval(found[m][b], 1.0 - TRAINING_SHARE, TRAINING_SHARE) if found[m].get(b) else None
+            for m in methods
+        ]
         body.append([b, *cells])
     body.append(["mean", *(overall_difference(rows, m, to) for m in methods)])
     note = (

@@ -1,0 +1,313 @@
+"""The engine on this machine: real worker processes, on planted benchmarks of a few tasks."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.engine import Results, run
+from hmrouter.bench.experiments import EXPERIMENTS
+from hmrouter.bench.experiments.base import Experiment, Plan, Unit
+from hmrouter.bench.failures import sentences
+from hmrouter.bench.local_engine import Queue, run_local
+from hmrouter.bench.results_cache import ResultsCache
+from hmrouter.bench.unit_keys import UnitKeys
+from hmrouter.bench.work import Finished, run_unit
+from hmrouter.errors import UnknownName
+
+Plant = Callable[..., Path]
+PlugIn = Callable[..., Path]
+
+
+@pytest.fixture
+def benchmarks(plant: Plant, tmp_path: Path) -> list[Benchmark]:
+    return [Benchmark.at(plant(tmp_path / "data" / name, n)) for name, n in (("alpha", 12), ("beta", 16))]
+
+
+def all_units(plans: dict[str, Plan]) -> list[Unit]:
+    out: list[Unit] = []
+    for name, plan in plans.items():
+        experiment: Experiment = EXPERIMENTS.load(name)()
+        out += experiment.units(plan)
+    return out
+
+
+def go(benchmarks: Sequence[Benchmark], cache: Path, *methods: str, jobs: int = 2, **more: Any) -> Results:
+    splits = more.pop("splits", 2)
+    plans = {name: Plan(benchmarks, methods, splits) for name in more.pop("experiments", ["routing"])}
+    return run(all_units(plans), plans, ResultsCache(cache), jobs=jobs, **more)
+
+
+def timeless(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    return [{k: v for k, v in row.items() if k != "fit_seconds"} for row in rows]
+
+
+# -- the same whoever does it ---------------------------------------------------------------------------------------
+
+
+def test_one_worker_or_two_or_none(benchmarks: list[Benchmark], tmp_path: Path) -> None:
+    methods, experiments = ("random", "fixed", "knn", "avengers", "hm", "oracle"), ("routing", "cost")
+    one = go(benchmarks, tmp_path / "1", *methods, jobs=1, experiments=experiments)
+    two = go(benchmarks, tmp_path / "2", *methods, jobs=2, experiments=experiments)
+    plans = {name: Plan(benchmarks, methods, splits=2) for name in experiments}
+    here = [row for unit in all_units(plans) for row in run_unit(unit, plans).rows]
+    assert timeless(one.rows) == timeless(two.rows) == timeless(here)
+    assert (one.computed, one.cached, one.left_out) == (48, 0, [])
+    # in the order of the units, and to the last bit as they will be written
+    places = [(r["experiment"], r["benchmark"], r["split"]) for r in one.rows if r["method"] == "random"]
+    assert places == [(e, b, s) for e in experiments for b in ("alpha", "beta") for s in (0, 1)]
+    assert json.loads(json.dumps(one.rows)) == one.rows
+
+
+def test_a_second_run_computes_nothing(benchmarks: list[Benchmark], tmp_path: Path) -> None:
+    first = go(benchmarks, tmp_path / "c", "fixed", "knn")
+    again = go(benchmarks, tmp_path / "c", "fixed", "knn")
+    assert (first.computed, first.cached) == (8, 0)
+    assert (again.computed, again.cached) == (0, 8)
+    assert again.rows == first.rows
+    more = go(benchmarks, tmp_path / "c", "fixed", "knn", "random")
+    assert (more.computed, more.cached) == (4, 8)
+
+
+def test_a_damaged_file_is_computed_again(benchmarks: list[Benchmark], tmp_path: Path) -> None:
+    first = go(benchmarks, tmp_path / "c", "fixed", "knn")
+    file = sorted((tmp_path / "c").rglob("*.json"))[3]
+    whole = file.read_bytes()
+    file.write_bytes(whole[:100])
+    again = go(benchmarks, tmp_path / "c", "fixed", "knn")
+    assert (again.computed, again.cached) == (1, 7)
+    assert timeless(again.rows) == timeless(first.rows)
+    assert json.loads(file.read_bytes())["key"] == json.loads(whole)["key"]
+
+
+def test_changed_data_reruns_that_benchmark_alone(benchmarks: list[Benchmark], plant: Plant, tmp_path: Path) -> None:
+    first = go(benchmarks, tmp_path / "c", "fixed", "knn")
+    plant(Path(benchmarks[0].path), 12, score=lambda i, j: float(j == 2))
+    now = [Benchmark.at(benchmarks[0].path), benchmarks[1]]
+    again = go(now, tmp_path / "c", "fixed", "knn")
+    assert (again.computed, again.cached) == (4, 4)
+    assert again.rows[4:] == first.rows[4:]
+    assert timeless(again.rows[:4]) != timeless(first.rows[:4])
+
+
+def test_data_that_changes_during_the_run_is_refused(benchmarks: list[Benchmark], plant: Plant, tmp_path: Path) -> None:
+    plant(Path(benchmarks[0].path), 13)
+    found = go(benchmarks, tmp_path / "c", "fixed")
+    assert {r["benchmark"] for r in found.rows} == {"beta"}
+    assert "holds other data" in found.left_out[0]
+
+
+@pytest.mark.parametrize("change", [{"seed": 1}, {"embedder": "other"}, {"splits": 3}, {"methods": ("knn", "hm")}])
+def test_what_a_unit_is_kept_under(
+    benchmarks: list[Benchmark], change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hmrouter.features.base import EMBEDDERS
+    from hmrouter.features.lsa import LSA
+
+    monkeypatch.setattr(type(EMBEDDERS), "load", _loads(EMBEDDERS, LSA, type(EMBEDDERS).load))
+    unit = Unit("routing", "alpha", "knn", 0)
+    plan: dict[str, Any] = {"benchmarks": benchmarks, "methods": ("knn",), "splits": 2, "seed": 0, "embedder": "lsa"}
+    before, after = (
+        UnitKeys({"routing": Plan(**plan)}).of(unit),
+        UnitKeys({"routing": Plan(**(plan | change))}).of(unit),
+    )
+    assert (before == after) == ("splits" in change or "methods" in change)
+    assert before["data"] == benchmarks[0].hash
+
+
+def _loads(embedders: Any, lsa: type, load: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, name: lsa if self is embedders and name == "other" else load(self, name)
+
+
+def test_an_unknown_engine(benchmarks: list[Benchmark], tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="engine 'locl' is not known; did you mean 'local'"):
+        go(benchmarks, tmp_path / "c", "fixed", engine="locl")
+    assert not (tmp_path / "c").exists()
+
+
+# -- methods that misbehave -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bad_methods(plug_in: PlugIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plug_in(
+        tmp_path / "plug",
+        raising={"fit": "raise RuntimeError('no licence\\n\\nfile')"},
+        dying={"fit": "import os; os._exit(3)"},
+        killed={"fit": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"},
+        blank={"score": "score = score * np.nan"},
+        leaving={"fit": "raise SystemExit(0)"},
+        chatty={"fit": "print('hello from', 'a fit')"},
+    )
+    monkeypatch.syspath_prepend(tmp_path / "plug")
+
+
+@pytest.mark.usefixtures("bad_methods")
+def test_the_others_go_on(benchmarks: list[Benchmark], tmp_path: Path) -> None:
+    bad = ("raising", "dying", "killed", "blank", "leaving")
+    found = go(benchmarks, tmp_path / "c", "fixed", *bad, "knn", "oracle", splits=1)
+    good = go(benchmarks, tmp_path / "d", "fixed", "knn", "oracle", splits=1)
+    assert timeless(found.rows) == timeless(good.rows)
+    assert sorted(found.left_out) == [
+        "routing: blank on alpha, beta (2 units): the scorer 'blank' gave scores that are not finite numbers",
+        "routing: dying on alpha, beta (2 units): the process that did it ended with exit code 3",
+        "routing: killed on alpha, beta (2 units): the process that did it was ended by SIGKILL",
+        "routing: leaving on alpha, beta (2 units): SystemExit: 0",
+        "routing: raising on alpha, beta (2 units): RuntimeError: no licence file",
+    ]
+    again = go(benchmarks, tmp_path / "c", "fixed", "raising", "oracle", splits=1)
+    assert (again.computed, again.cached) == (2, 4)  # what failed is tried again
+
+
+@pytest.mark.usefixtures("bad_methods")
+def test_what_a_method_prints_is_no_answer(
+    benchmarks: list[Benchmark], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert go(benchmarks, tmp_path / "c", "chatty").left_out == []
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.count("hello from a fit") == 4
+
+
+def test_a_plug_in_that_cannot_be_imported(
+    benchmarks: list[Benchmark], plug_in: PlugIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = plug_in(tmp_path / "plug", broken={})
+    (folder / "planted_broken.py").write_text("import no_such_dependency\n")
+    monkeypatch.syspath_prepend(folder)
+    found = go(benchmarks, tmp_path / "c", "fixed", "broken")
+    assert [r["method"] for r in found.rows] == ["fixed"] * 4
+    (reason,) = found.left_out
+    assert reason.startswith("routing: broken on alpha, beta (4 units): method 'broken' (planted_broken:Broken) cannot")
+    assert "no_such_dependency" in reason
+
+
+def test_every_method_is_trained_on_the_same_tasks(
+    benchmarks: list[Benchmark], plug_in: PlugIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spy = (
+        "import os, pathlib; data = training.data; "
+        f"pathlib.Path({str(tmp_path)!r}, self.name + '.seen').open('a')"
+        ".write(data.tasks[0].suite + ' ' + ','.join(t.id for t in data.tasks) + chr(10))"
+    )
+    monkeypatch.syspath_prepend(plug_in(tmp_path / "plug", one={"fit": spy}, other={"fit": spy}))
+    assert go(benchmarks, tmp_path / "c", "one", "other").left_out == []
+    seen = {name: sorted((tmp_path / f"{name}.seen").read_text().splitlines()) for name in ("one", "other")}
+    assert seen["one"] == seen["other"]
+    assert len(set(seen["one"])) == 4
+    expected = [
+        f"{b.name} {','.join(t.id for t in split.train.tasks)}" for b in benchmarks for split in b.data().splits(2)
+    ]
+    assert seen["one"] == sorted(expected)
+
+
+# -- workers --------------------------------------------------------------------------------------------------------
+
+
+def children() -> set[int]:
+    tasks = Path("/proc/self/task")
+    return {int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text().split()}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to see processes")
+def test_workers_end_with_the_run_that_is_left_early(benchmarks: list[Benchmark]) -> None:
+    plans = {"routing": Plan(benchmarks, ("fixed",), splits=2)}
+    before = children()
+    running = run_local(all_units(plans), plans, 2)
+    assert next(iter(running)).rows
+    assert len(children() - before) >= 2
+    running.close()  # type: ignore[attr-defined]
+    # Python's own resource tracker stays
+    left = [pid for pid in children() - before if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert left == []
+
+
+def test_the_environment_is_as_before(benchmarks: list[Benchmark], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    before = dict(os.environ)
+    plans = {"routing": Plan(benchmarks, ("fixed",), splits=1)}
+    assert len(list(run_local(all_units(plans), plans, 2))) == 2
+    assert dict(os.environ) == before
+
+
+units = st.builds(Unit, st.just("routing"), st.sampled_from("abc"), st.sampled_from(["m", "n", "o"]), st.integers(0, 2))
+
+
+@given(st.lists(units, unique=True), st.integers(1, 4), st.randoms())
+def test_the_queue_gives_every_unit_once_and_lets_workers_stay(asked: list[Unit], n: int, chance: Any) -> None:
+    queue = Queue(asked)
+    last: list[Unit | None] = [None] * n
+    given_out: list[Unit] = []
+    left = Counter((u.benchmark, u.split) for u in asked)
+    begun: set[tuple[str, int]] = set()
+    while (worker := chance.randrange(n)) >= 0:
+        before = last[worker]
+        unit = queue.take(before)
+        if unit is None:
+            break
+        place = (unit.benchmark, unit.split)
+        if before is not None and left[before.benchmark, before.split]:
+            assert place == (before.benchmark, before.split)
+        elif place in begun:  # it helps out only when nothing is untouched
+            assert {p for p, k in left.items() if k} <= begun
+        left[place] -= 1
+        begun.add(place)
+        last[worker] = unit
+        given_out.append(unit)
+    assert sorted(map(repr, given_out)) == sorted(map(repr, asked))
+    assert queue.take() is None
+
+
+# -- sentences ------------------------------------------------------------------------------------------------------
+
+
+def ended(benchmark: str, method: str, error: str = "", split: int = 0) -> Finished:
+    return Finished(Unit("routing", benchmark, method, split), [], error)
+
+
+def test_few_sentences_say_it_all() -> None:
+    many = [ended(f"b{i}", "hm", "out of memory") for i in range(6)]
+    whole = [ended("tiny", m, "no test outcome", s) for m in ("hm", "fixed") for s in (0, 1)]
+    fine = [ended(f"b{i}", "fixed") for i in range(6)]
+    assert sentences([*many, *whole, *fine]) == [
+        "routing: hm on b0, b1, b2, b3 and 2 more (6 units): out of memory",
+        "routing: every method on tiny (4 units): no test outcome",
+    ]
+    assert sentences(fine) == []
+
+
+# -- watching -------------------------------------------------------------------------------------------------------
+
+
+class Record:
+    def __init__(self) -> None:
+        self.began: list[tuple[int, int]] = []
+        self.finished: list[Finished] = []
+
+    def begins(self, todo: Sequence[Unit], cached: int) -> None:
+        self.began.append((len(todo), cached))
+
+    def ended(self, finished: Finished) -> None:
+        self.finished.append(finished)
+
+
+def test_who_watches_hears_of_every_unit(benchmarks: list[Benchmark], tmp_path: Path) -> None:
+    one, two = Record(), Record()
+    start = time.perf_counter()
+    go(benchmarks, tmp_path / "c", "fixed", watch=one)
+    elapsed = time.perf_counter() - start
+    go(benchmarks, tmp_path / "c", "fixed", "knn", watch=two)
+    assert (one.began, two.began) == ([(4, 0)], [(4, 4)])
+    assert len(one.finished) == len(two.finished) == 4
+    assert all(0 < f.seconds < elapsed and not f.cached for f in one.finished)
