@@ -11,7 +11,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 help:
 	@echo "make demo      set up and run the main job once, on simulated outcomes"
 	@echo "make test      set up and run the tests (no PyTorch, browser or harness needed)"
-	@echo "make test-all  the same and the heavy tests; installs PyTorch (CPU is enough)"
+	@echo "make test-all  the same and the heavy tests; installs PyTorch, Ray and a browser"
 	@echo "make bench     measure ratios: against PyTorch, the naive form, bare products, growth with size"
 	@echo "make check     ruff and mypy --strict"
 	@echo "make format    apply ruff's formatting and fixes"
@@ -62,5 +62,5 @@ $(VENV)/.dev: $(VENV)/.core
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
-	$(INSTALL) --editable '.[dev,bench]'
+	$(INSTALL) --editable '.[dev,bench,embeddings,ray]'
 	@touch $@

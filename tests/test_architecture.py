@@ -37,7 +37,10 @@ LADDER: list[set[str]] = [
     {"__main__"},
 ]
 STEP = {name: number for number, names in enumerate(LADDER) for name in names}
-HEAVY = {"sklearn", "scipy", "sqlalchemy", "fastapi", "torch", "pyarrow", "ray", "typer", "rich"}
+HEAVY = {
+    "sklearn", "scipy", "sqlalchemy", "fastapi", "torch", "pyarrow", "ray", "typer", "rich", "sentence_transformers",
+    "transformers", "matplotlib",
+}  # fmt: skip
 PUBLIC = {"Dataset", "OutcomeStore", "Policy", "Route", "Router", "read_logs", "Task", "Outcome", "Decision"}
 
 

@@ -9,6 +9,7 @@
     │   ├── LogError             a log file cannot be read or understood
     │   └── RouterFileError      a router file is corrupt, truncated, foreign or too new
     ├── EmbedderMismatch         vectors of one embedder given to a router made with another
+    ├── EndpointError            a service refused, is unreachable, or answered something else than it should
     ├── NoRoute                  nothing in the pool satisfies the constraints
     ├── StoreError               the database refused or is unreachable
     ├── OutputError              a file could not be written; the old one is untouched
@@ -70,6 +71,10 @@ class RouterFileError(InputError):
 
 class EmbedderMismatch(HMRouterError):
     """Vectors of one embedder meet a router made with another."""
+
+
+class EndpointError(HMRouterError):
+    """A service refused, could not be reached, or answered something else than it should."""
 
 
 class NoRoute(HMRouterError):

@@ -74,7 +74,7 @@ class Task:
     @classmethod
     def of_text(cls, text: str, suite: str = DEFAULT_SUITE) -> Task:
         """A task known by its text only: its id is the text's hash."""
-        return cls(id=hashlib.sha256(text.encode()).hexdigest()[:16], suite=suite, text=text)
+        return cls(id=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16], suite=suite, text=text)
 
     @property
     def key(self) -> tuple[str, str]:

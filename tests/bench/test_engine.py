@@ -7,6 +7,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,26 +108,18 @@ def test_data_that_changes_during_the_run_is_refused(benchmarks: list[Benchmark]
     assert "holds other data" in found.left_out[0]
 
 
-@pytest.mark.parametrize("change", [{"seed": 1}, {"embedder": "other"}, {"splits": 3}, {"methods": ("knn", "hm")}])
-def test_what_a_unit_is_kept_under(
-    benchmarks: list[Benchmark], change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from hmrouter.features.base import EMBEDDERS
-    from hmrouter.features.lsa import LSA
+def test_what_a_unit_is_kept_under(benchmarks: list[Benchmark], monkeypatch: pytest.MonkeyPatch) -> None:
+    def key(method: str = "knn", *, model: str = "small", **changed: Any) -> dict[str, Any]:
+        monkeypatch.setenv("HMROUTER_EMBEDDINGS_URL", "http://localhost:9/v1")
+        monkeypatch.setenv("HMROUTER_EMBEDDINGS_MODEL", model)
+        plan = replace(Plan(benchmarks, ("knn",), splits=2), **changed)
+        return UnitKeys({"routing": plan}).of(Unit("routing", "alpha", method, 0))
 
-    monkeypatch.setattr(type(EMBEDDERS), "load", _loads(EMBEDDERS, LSA, type(EMBEDDERS).load))
-    unit = Unit("routing", "alpha", "knn", 0)
-    plan: dict[str, Any] = {"benchmarks": benchmarks, "methods": ("knn",), "splits": 2, "seed": 0, "embedder": "lsa"}
-    before, after = (
-        UnitKeys({"routing": Plan(**plan)}).of(unit),
-        UnitKeys({"routing": Plan(**(plan | change))}).of(unit),
-    )
-    assert (before == after) == ("splits" in change or "methods" in change)
-    assert before["data"] == benchmarks[0].hash
-
-
-def _loads(embedders: Any, lsa: type, load: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, name: lsa if self is embedders and name == "other" else load(self, name)
+    assert key() == key(splits=3) == key(methods=("knn", "hm")) == key(vectors="sqlite:///v.db") == key(model="large")
+    learned = [key(), key("fixed"), key("oracle"), key(seed=1)]
+    asked = [key(embedder="openai"), key(embedder="openai", model="large")]
+    assert len({json.dumps(k) for k in [*learned, *asked]}) == 6
+    assert key()["data"] == benchmarks[0].hash
 
 
 def test_an_unknown_engine(benchmarks: list[Benchmark], tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.errors import EmbedderMismatch, UsageError
+from hmrouter.errors import EmbedderMismatch, EndpointError, UsageError
 from hmrouter.features.base import embedder_named
-from hmrouter.features.endpoint import LONGEST_WAIT, EndpointError, parse_address, pause, retry_after
+from hmrouter.features.endpoint import LONGEST_WAIT, parse_address, pause, retry_after
 from hmrouter.features.openai import OpenAIEmbedder
 
 if TYPE_CHECKING:

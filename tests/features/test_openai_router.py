@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hmrouter.dataset import Dataset
-from hmrouter.errors import EmbedderMismatch, UsageError
+from hmrouter.errors import EmbedderMismatch, EndpointError, UsageError
 from hmrouter.features.base import text_hash
 from hmrouter.features.cache import KEPT_AT_A_TIME, embed_cached
-from hmrouter.features.endpoint import EndpointError
 from hmrouter.features.openai import OpenAIEmbedder
 from hmrouter.router import Router
 from hmrouter.store import OutcomeStore

@@ -25,6 +25,7 @@ class UnitKeys:
     def __init__(self, plans: Plans) -> None:
         self._plans = plans
         self._data = {name: {b.name: b.hash for b in plan.benchmarks} for name, plan in plans.items()}
+        self._identity = {name: _identity(plan.embedder) for name, plan in plans.items()}
         self._libraries = installed(LIBRARIES)
 
     def of(self, unit: Unit) -> dict[str, Any]:
@@ -34,14 +35,13 @@ class UnitKeys:
             **asdict(unit),
             "seed": plan.seed,
             "data": self._data[unit.experiment][unit.benchmark],
-            "embedder": [plan.embedder, _version(EMBEDDERS, plan.embedder), _identity(plan.embedder)],
+            "embedder": [plan.embedder, _version(EMBEDDERS, plan.embedder), self._identity[unit.experiment]],
             "experiment_version": _version(EXPERIMENTS, unit.experiment),
             "method_version": _version(METHODS, unit.method),
             "libraries": self._libraries,
         }
 
 
-@cache
 def _identity(embedder: str) -> dict[str, Any] | None:
     """Which model an embedder asks; None for one that learns from the training texts, which are part of the data."""
     try:

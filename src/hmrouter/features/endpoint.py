@@ -18,17 +18,13 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from hmrouter.errors import HMRouterError, UsageError
+from hmrouter.errors import EndpointError, UsageError
 
 EXAMPLE = "http://localhost:8000/v1"
 LONGEST_WAIT = 60.0
 """Seconds before a retry, whatever the server asks for."""
 LARGEST_ANSWER = 2**28
 """Bytes; a full batch of the longest vectors in use is far below."""
-
-
-class EndpointError(HMRouterError):
-    """An endpoint refused, could not be reached, or answered something else than it should."""
 
 
 def parse_address(url: str) -> SplitResult:

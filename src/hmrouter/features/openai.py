@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hmrouter.errors import EmbedderMismatch, UsageError
-from hmrouter.features.endpoint import EXAMPLE, EndpointError, JsonEndpoint
+from hmrouter.errors import EmbedderMismatch, EndpointError, UsageError
+from hmrouter.features.endpoint import EXAMPLE, JsonEndpoint
 from hmrouter.features.pretrained import VARIABLE, Pretrained, number, variable
 from hmrouter.state import Floats, State
 

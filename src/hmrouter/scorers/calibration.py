@@ -84,7 +84,8 @@ class Calibration:
             slope, intercept = self.values.tolist()
             mapped = _inside(sigmoid(slope * _logit(plain) + intercept))
         else:
-            mapped = np.interp(raw, self.values[:, 0], self.values[:, 1])
+            # Beyond the outcomes that it was learned on it goes on as the raw prediction does.
+            mapped = _inside(np.interp(raw, *self.values.T) + raw - np.clip(raw, *self.values[[0, -1], 0]))
         return np.asarray((1.0 - STRICT) * mapped + STRICT * plain)
 
     def state(self) -> State:
