@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import fit, imports, scoring
+from benchmarks import fit, imports, pooled, scoring
 from benchmarks.ratio import Ratio
 from hmrouter.errors import MissingExtra
 
@@ -18,6 +18,9 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Ratio]]] = {
     "fit as cells grow": fit.as_cells_grow,
     "scoring against the naive form and bare products": scoring.against_naive_and_bare,
     "scoring as the pool grows": scoring.as_the_pool_grows,
+    "pooled solve as cells grow": pooled.as_cells_grow,
+    "pooled solve, memory": pooled.memory,
+    "observing against a refit": pooled.observing_against_a_refit,
     "import": imports.against_numpy,
 }
 OUT = Path("out/bench.json")

@@ -11,6 +11,7 @@ import typer
 
 from hmrouter.cli.bench_progress import BenchProgress
 from hmrouter.cli.output import Json, console, print_json, say, table
+from hmrouter.errors import HMRouterError, InputError
 
 if TYPE_CHECKING:
     from hmrouter.bench.registry import Benchmark
@@ -47,7 +48,7 @@ def list_benchmarks(
         return
     out = table("Benchmarks", "directory", "in the paper as", "here", "routes", "of the paper's")
     for p in places:
-        here = "broken" if p.problem else "yes" if p.path else "-"
+        here = "broken" if p.problem else "yes" if p.routes else "empty" if p.path else "-"
         of = f"{p.pool_routes}/{len(p.benchmark.pool)}" if p.benchmark and p.path else "-"
         title = p.benchmark.title if p.benchmark else "not in the paper"
         out.add_row(p.directory, title, here, str(p.routes) if p.path else "-", of)
@@ -78,6 +79,8 @@ def validate_benchmarks(data: Data, as_json: Json = False) -> None:
     from hmrouter.logs import benchmark_directories
 
     reports = [validate(d) for path in data for d in benchmark_directories(path)]
+    if not reports:
+        raise InputError(f"no benchmark in {', '.join(map(str, data))}; see: hmrouter bench list")
     if as_json:
         print_json([r.to_dict() for r in reports])
     else:
@@ -115,18 +118,20 @@ def run(
     from hmrouter.bench.report.write import write_report
     from hmrouter.bench.suite import plan_suite, run_suite
     from hmrouter.bench.suite_page import page_of
-    from hmrouter.errors import HMRouterError
 
     names = EXPERIMENTS.names() if "all" in experiment else list(dict.fromkeys(experiment))
     wanted = [m.strip() for m in methods.split(",") if m.strip()]
     suite = plan_suite(names, data, methods=wanted, splits=splits, seed=seed, embedder=embedder, quick=quick)
+    early = len(suite.left_out)
+    for reason in suite.left_out:
+        say(f"left out: {reason}")
     with BenchProgress() as watch:
         run_suite(suite, out, engine=engine, jobs=jobs, address=ray_address, watch=watch)
     if not suite.results.rows:
         raise HMRouterError(f"nothing ran: {'; '.join(suite.left_out) or _nothing(data)}")
     page = page_of(suite, shlex.join(["hmrouter", *sys.argv[1:]]))
     write_report(out, page)
-    for reason in suite.left_out:
+    for reason in suite.left_out[early:]:
         say(f"left out: {reason}")
     if as_json:
         print_json({

@@ -68,7 +68,8 @@ class Safe(Scorer):
 
     def observe(self, outcome: Outcome, x: Floats) -> None:
         """A rank-one update; scales and calibration are learned anew once the evidence has grown by half."""
-        added = self.ledger_.add(outcome, self._checked(np.asarray(x)[None, :])[0])
+        features = self._checked(np.asarray(x)[None, :])[0]
+        added = self.ledger_.add(outcome, features)
         if added is None:
             return
         self.run_.add(outcome.route)
@@ -122,7 +123,8 @@ class Safe(Scorer):
 
     def _predict(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
         features = self._checked(x)
-        return self.pooled_.predict(features, routes)
+        mean, var = self.pooled_.predict(features, routes)
+        return mean.round(12), var  # routes that differ by rounding only are equal: the cheaper one may be preferred
 
     def _checked(self, x: Floats) -> Floats:
         self._require_fitted("pooled_")

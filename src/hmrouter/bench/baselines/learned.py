@@ -42,6 +42,8 @@ class Learned(Atomic):
     """Coupled: part of the gradient."""
     batch: int = 2048
     """Cells in a batch, about: a task is never divided."""
+    min_steps: int = 32
+    """Steps of an epoch, at least: on small sets the batch shrinks for it (the authors' sets give thousands); 0: never."""
     epochs: int
     noise: float = 0.0
     """Standard deviation of what is added to the task vectors while learning."""
@@ -105,9 +107,10 @@ class Learned(Atomic):
         adam = torch.optim.Adam(p.values(), lr=self.lr, weight_decay=self.weight_decay, fused=True)
         plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(adam, factor=0.1, patience=2)
         rng = named_rng(self.seed, self.name, "training")
+        size = min(self.batch, max(1, len(cells) // self.min_steps)) if self.min_steps else self.batch
         best, waited = np.inf, 0
         for epoch in range(self.epochs):
-            for batch in cells.batches(self.batch, rng):
+            for batch in cells.batches(size, rng):
                 adam.zero_grad()
                 self._loss(torch, p, batch, rng).backward()
                 adam.step()

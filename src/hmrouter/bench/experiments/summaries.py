@@ -82,7 +82,8 @@ def accuracy_table(rows: Sequence[Row], title: str, key: str = ACCURACY, **where
     body: list[list[Cell]] = [[b, *(c[b] for c in columns.values())] for b in distinct(rows, "benchmark")]
     body.append(["mean", *(mean_of(c.values()) for c in columns.values())])
     what = "Percent of the oracle's accuracy on test tasks" if key == ACCURACY else "Accuracy on test tasks in percent"
-    note = f"{what}, mean of {len(distinct(rows, 'split'))} splits."
+    splits = len(distinct(rows, "split"))
+    note = f"{what}, {f'mean of {splits} splits' if splits > 1 else 'one split'}."
     return Table(title, ["benchmark", *columns], body, note, best="row", footer_rows=1)
 
 
