@@ -14,12 +14,12 @@ from benchmarks.ratio import Ratio
 from hmrouter.errors import MissingExtra
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Ratio]]] = {
+    "pooled solve, memory": pooled.memory,  # first: on Linux a new process inherits the peak of the one that starts it
     "fit against PyTorch": fit.against_torch,
     "fit as cells grow": fit.as_cells_grow,
     "scoring against the naive form and bare products": scoring.against_naive_and_bare,
     "scoring as the pool grows": scoring.as_the_pool_grows,
     "pooled solve as cells grow": pooled.as_cells_grow,
-    "pooled solve, memory": pooled.memory,
     "observing against a refit": pooled.observing_against_a_refit,
     "import": imports.against_numpy,
 }

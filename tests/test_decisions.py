@@ -15,10 +15,10 @@ from hmrouter.decisions import explain, from_json, to_dict
 from hmrouter.errors import InputError
 from hmrouter.types import Candidate, Decision, Evidence, Route, Task
 
-BIG = Candidate(Route("big", "codex"), 0.8, 1.4, 0.8, 2.0, "route", True, Evidence(12, 1030, 40))
-SMALL = Candidate(Route("small", "codex"), 0.7, 0.8, 0.7, 0.5, "route", True, Evidence(1, 1, 40))
-NEW = Candidate(Route("new", "aider"), 0.6, 0.4, 0.6, 0.004, "model+harness", False, Evidence(0, 9, 3), (0.4, 0.8))
-DARK = Candidate(Route("dark", "own"), 0.6, 0.4, 0.6, None, "unknown", False, Evidence(0, 0, 0))
+BIG = Candidate(Route("big", "codex"), 0.8, 1.4, 0.8, 0.8, 2.0, "route", True, Evidence(12, 1030, 40))
+SMALL = Candidate(Route("small", "codex"), 0.7, 0.8, 0.7, 0.7, 0.5, "route", True, Evidence(1, 1, 40))
+NEW = Candidate(Route("new", "aider"), 0.6, 0.4, 0.6, 0.6, 0.004, "model+harness", False, Evidence(0, 9, 3), (0.4, 0.8))
+DARK = Candidate(Route("dark", "own"), 0.6, 0.4, 0.6, 0.6, None, "unknown", False, Evidence(0, 0, 0))
 
 
 def decision(*ranked: Candidate, **more: Any) -> Decision:
@@ -29,7 +29,7 @@ NUMBER = st.floats(-1e6, 1e6)
 CANDIDATES = st.builds(
     Candidate,
     st.builds(Route, st.text("abc:-/ é", min_size=1).map(str.strip).filter(bool), st.sampled_from(["codex", "a b"])),
-    st.floats(0, 1), NUMBER, NUMBER, st.none() | st.floats(0, 1e6),
+    st.floats(0, 1), NUMBER, NUMBER, NUMBER, st.none() | st.floats(0, 1e6),
     st.sampled_from(["route", "model+harness", "model", "harness", "unknown"]), st.booleans(),
     st.builds(Evidence, st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 10**9)),
     st.none() | st.tuples(st.floats(0, 1), st.floats(0, 1)),
@@ -131,7 +131,7 @@ def test_estimates_and_gaps_are_said_to_be_such() -> None:
     assert not [line for line in lines if line.startswith("A cost weight")]
     assert explain(decision(DARK))[2:] == [
         "Expected cost: not known; no run of its model or its harness has a cost.",
-        "No other candidate was ranked.",
+        "There was no other candidate.",
     ]
 
 
@@ -142,7 +142,8 @@ SHARE, DOLLARS = st.integers(0, 100).map(lambda n: n / 100), st.integers(0, 300)
 def test_the_weight_that_is_named_does_turn_the_two(
     success: float, other_success: float, cost: float, other_cost: float, weight: float
 ) -> None:
-    pair = [replace(BIG, success=success, cost=cost), replace(SMALL, success=other_success, cost=other_cost)]
+    pair = [replace(BIG, success=success, merit=success, cost=cost),
+            replace(SMALL, success=other_success, merit=other_success, cost=other_cost)]  # fmt: skip
     valued = [replace(c, value=c.success - weight * (c.cost or 0.0)) for c in pair]
     first, second = sorted(valued, key=lambda c: (-c.value, c.cost))
     named = [line for line in explain(decision(first, second, cost_weight=weight)) if line.startswith("A cost weight")]

@@ -95,7 +95,8 @@ def test_values_are_frozen() -> None:
 def test_a_decision_speaks_for_its_best_candidate() -> None:
     best, other = (
         Candidate(
-            Route(model, "codex"), success=0.75, score=1.1, value=0.7, cost=0.5, cost_basis="route", observed=True,
+            Route(model, "codex"), success=0.75, score=1.1, merit=0.75, value=0.7, cost=0.5, cost_basis="route",
+            observed=True,
             evidence=Evidence(3, 5, 9), interval=(0.5, 0.9),
         )
         for model in ("gpt-5", "gpt-4")

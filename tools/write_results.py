@@ -18,7 +18,7 @@ from typing import Any
 from hmrouter import __version__
 from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.base import Cell, Table
-from hmrouter.bench.experiments.common import mean
+from hmrouter.bench.experiments.summaries import benchmark_means
 from hmrouter.bench.report.markdown import table_markdown
 
 HERE = Path(__file__).parent
@@ -30,14 +30,15 @@ def paper_table(rows: Sequence[dict[str, Any]]) -> Table:
     methods = paper.pop("columns")
     columns = ["benchmark", *(f"{m} ({who})" for m in methods for who in ("paper", "ours")), "fixed (ours)", "our data"]
     body: list[list[Cell]] = []
+    of = {m: benchmark_means(rows, "normalized_accuracy", m) for m in (*methods, "fixed")}
     for directory, entry in paper.items():
         if not any(r["benchmark"] == directory for r in rows):
             continue
         cells: list[Cell] = [entry["title"]]
         for method, value in zip(methods, entry["values"], strict=True):
-            ours = mean(rows, "normalized_accuracy", benchmark=directory, method=method)
+            ours = of[method].get(directory)
             cells += [value, None if ours is None else 100.0 * ours]
-        fixed = mean(rows, "normalized_accuracy", benchmark=directory, method="fixed")
+        fixed = of["fixed"].get(directory)
         body.append([*cells, None if fixed is None else 100.0 * fixed, entry["note"]])
     note = "Percent of the oracle's accuracy. The paper does not report Fixed in this table."
     return Table("The paper's routing table beside ours", columns, body, note)

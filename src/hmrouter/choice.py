@@ -39,11 +39,12 @@ class Choice:
         for i, task in enumerate(tasks):
             ranking = self.policy.rank(self.routes, merit[i], self.costs)
             order = ranking.order.tolist()
-            p_best, regret = self._weigh(x[i], ranking, order)
+            p_best, regret = self._weigh(x[i], success[i], ranking, order)
             ranked = tuple(
                 Candidate(
                     route=self.routes[j], success=float(success[i, j]), score=float(score[i, j]),
-                    value=float(ranking.value[j]), cost=self.costs[j].dollars, cost_basis=self.costs[j].basis,
+                    merit=float(merit[i, j]), value=float(ranking.value[j]),
+                    cost=self.costs[j].dollars, cost_basis=self.costs[j].basis,
                     observed=self.routes[j] in self.observed, evidence=self.evidence(self.routes[j]),
                     interval=None if interval is None else (float(interval[0][i, j]), float(interval[1][i, j])),
                     p_best=p_best.get(j),
@@ -53,26 +54,35 @@ class Choice:
             out.append(
                 Decision(
                     task, ranked, self.policy.cost_weight, self.policy.max_cost, ranking.excluded, self.scorer.name,
-                    expected_regret=regret, incumbent=self.policy.incumbent, calibration=reliability,
+                    expected_regret=regret, n_candidates=len(order), incumbent=self.policy.incumbent,
+                    calibration=reliability,
                 )
             )  # fmt: skip
         return out
 
-    def _weigh(self, x: Floats, ranking: Ranking, order: list[int]) -> tuple[dict[int, float], float | None]:
+    def _weigh(
+        self, x: Floats, success: Floats, ranking: Ranking, order: list[int]
+    ) -> tuple[dict[int, float], float | None]:
         """Put the incumbent first in `order` unless there is a reason to leave it; then say how sure the choice is."""
         home = -1 if self.policy.incumbent is None else self.routes.index(self.policy.incumbent)
         near = list(dict.fromkeys([*order[:MOST_COMPARED], *([home] if home in order else [])]))
         joint = self.scorer.joint(x, [self.routes[j] for j in near])
         values = None
         if joint is not None:
+            # The calibrated success is what is ranked and shown; the joint model says how it varies together.
             dollars = np.array([self.costs[j].dollars or 0.0 for j in near])
-            values = (joint[0] - self.policy.cost_weight * dollars, joint[1])
-        if home in order and order[0] != home:
-            gain = float(ranking.value[order[0]] - ranking.value[home])
-            sure = None if values is None else probability_above(*values, 0, near.index(home))
-            if not self.policy.leaves_incumbent(gain, sure):
-                order.remove(home)
-                order.insert(0, home)
+            values = (success[near] - self.policy.cost_weight * dollars, joint[1])
+        if home in order:
+            first = home
+            for j in order[: order.index(home)]:
+                gain = float(ranking.value[j] - ranking.value[home])
+                sure = None if values is None or j not in near else probability_above(
+                    *values, near.index(j), near.index(home))  # fmt: skip
+                if self.policy.leaves_incumbent(gain, sure):
+                    first = j
+                    break
+            order.remove(first)
+            order.insert(0, first)
         if values is None:
             return {}, None
         p_best, regret = best_and_regret(*values, near.index(order[0]))

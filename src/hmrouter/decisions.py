@@ -32,6 +32,7 @@ def to_dict(decision: Decision) -> dict[str, Any]:
         "cost_weight": decision.cost_weight,
         "max_cost": decision.max_cost,
         "expected_regret": decision.expected_regret,
+        "n_candidates": decision.n_candidates,
         "incumbent": None if decision.incumbent is None else str(decision.incumbent),
         "calibration": dict(decision.calibration),
         "excluded": dict(decision.excluded),
@@ -50,7 +51,8 @@ def from_json(text: str) -> Decision:
             task=Task(str(d["task"]["id"]), str(d["task"]["suite"]), str(d["task"]["text"])), ranked=ranked,
             cost_weight=_number(d["cost_weight"]), max_cost=_optional(d["max_cost"]),
             excluded={str(reason): int(n) for reason, n in d["excluded"].items()}, scorer=str(d["scorer"]),
-            expected_regret=_optional(d["expected_regret"]), calibration=_calibration(d["calibration"]),
+            expected_regret=_optional(d["expected_regret"]), n_candidates=int(d["n_candidates"]),
+            calibration=_calibration(d["calibration"]),
             incumbent=None if d["incumbent"] is None else Route.parse(d["incumbent"]), id=str(d["id"]),
         )  # fmt: skip
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, UsageError, ValueError) as e:
@@ -64,7 +66,7 @@ def _candidate(c: dict[str, Any]) -> Candidate:
         raise ValueError(f"cost_basis {c['cost_basis']!r} is not known")
     return Candidate(
         route=Route.parse(c["route"]), success=_number(c["success"]), score=_number(c["score"]),
-        value=_number(c["value"]), cost=_optional(c["cost"]), cost_basis=c["cost_basis"],
+        merit=_number(c["merit"]), value=_number(c["value"]), cost=_optional(c["cost"]), cost_basis=c["cost_basis"],
         observed=bool(c["observed"]),
         evidence=Evidence(**{key: int(c["evidence"][key]) for key in ("pair", "model", "harness")}),
         interval=None if interval is None else (_number(interval[0]), _number(interval[1])),
@@ -89,25 +91,29 @@ def _optional(value: Any) -> float | None:
 
 def explain(decision: Decision) -> list[str]:
     """Why this route, in sentences."""
-    best = decision.best
+    best, weight = decision.best, decision.cost_weight
     lines = [f"{best.route} was chosen for this task by the scorer {decision.scorer!r}."]
     lines.append(f"Predicted success: {best.success:.0%}{_interval(best)}. {_evidence(best)}")
+    if best.merit < best.success:
+        lines.append(f"As it was never run, it was ranked as if its success were {best.merit:.0%}.")
     if best.p_best is not None and decision.expected_regret is not None:
+        unit = "of value (success - weight x cost)" if weight else "of success"
         lines.append(
             f"It is the best of the candidates with a probability of {best.p_best:.0%}; the choice is expected to lose "
-            f"{decision.expected_regret * 100:.1f} points of success against the best."
+            f"{decision.expected_regret * 100:.1f} points {unit} against the best."
         )
     if best.cost is None:
         lines.append("Expected cost: not known; no run of its model or its harness has a cost.")
     else:
         lines.append(f"Expected cost: {show_dollars(best.cost)} per task, {BASIS_IN_WORDS[best.cost_basis]}.")
-        if decision.cost_weight:
+        if weight:
             lines.append(
-                f"Cost weight {decision.cost_weight:g}: a dollar must buy {decision.cost_weight:.0%} of success, so it "
-                f"was ranked by {best.success:.3f} - {decision.cost_weight:g} x {best.cost:.3g} = {best.value:.3f}."
+                f"Cost weight {weight:g}: a dollar must buy {weight:.0%} of success, so it was ranked by "
+                f"{best.merit:.3f} - {weight:g} x {best.cost:.3g} = {best.value:.3f}."
             )
     lines += _against_runner_up(decision)
-    lines += _about_incumbent(decision)
+    if decision.incumbent is not None and decision.incumbent != decision.route:
+        lines.append(f"The incumbent {decision.incumbent} was left: the evidence for the choice is strong enough.")
     if decision.calibration:
         c = decision.calibration
         lines.append(
@@ -118,20 +124,33 @@ def explain(decision: Decision) -> list[str]:
     return lines
 
 
+def comparison(decision: Decision) -> dict[str, Any]:
+    """The numbers behind `explain`: how far the runner-up is, and what would turn the choice around."""
+    if len(decision.ranked) < 2:
+        return {}
+    best, other = decision.ranked[:2]
+    return {
+        "runner_up": str(other.route),
+        "gap_success": best.success - other.success,
+        "gap_value": best.value - other.value,
+        "switch_cost_weight": _switch(best, other),
+        "held_by_incumbent": best.route == decision.incumbent and other.value > best.value,
+    }
+
+
+def _switch(best: Candidate, other: Candidate) -> float | None:
+    """The cost weight at which the two are even; None where no weight turns them around."""
+    if best.cost is None or other.cost is None or not (best.merit - other.merit) * (best.cost - other.cost) > 0:
+        return None
+    return (best.merit - other.merit) / (best.cost - other.cost)
+
+
 def _interval(c: Candidate) -> str:
     return (
         ""
         if c.interval is None
         else f" (90% interval for tasks like this one: {c.interval[0]:.0%} to {c.interval[1]:.0%})"
     )
-
-
-def _about_incumbent(decision: Decision) -> list[str]:
-    if decision.incumbent is None:
-        return []
-    if decision.incumbent == decision.route:
-        return ["It is the incumbent: no other candidate is better by the margin, with enough probability."]
-    return [f"The incumbent {decision.incumbent} was left: the evidence for the choice is strong enough."]
 
 
 def _evidence(c: Candidate) -> str:
@@ -141,18 +160,23 @@ def _evidence(c: Candidate) -> str:
 
 
 def _against_runner_up(decision: Decision) -> list[str]:
-    if len(decision.ranked) < 2:
-        return ["No other candidate was ranked."]
+    numbers = comparison(decision)
+    if not numbers:
+        hidden = decision.n_candidates - 1
+        return [
+            f"{_count(hidden, 'other candidate')} ranked below it." if hidden > 0 else "There was no other candidate."
+        ]
     best, other = decision.ranked[:2]
-    gap = best.success - other.success
     cost = "" if other.cost is None else f" at {show_dollars(other.cost)}"
-    lines = [f"Runner-up: {other.route} with {other.success:.0%}{cost} ({gap * 100:+.1f} points for the choice)."]
-    if best.cost is None or other.cost is None or not gap * (best.cost - other.cost) > 0:
-        lines.append(f"The runner-up would need {best.value - other.value:.3f} more success to be chosen.")
-        return lines  # neither dearer and better nor cheaper and worse: no weight turns the two around
-    side = "above" if gap > 0 else "below"
-    switch = gap / (best.cost - other.cost)
-    return [*lines, f"A cost weight {side} about {_two_digits(switch)} would put the runner-up first of the two."]
+    gap = numbers["gap_success"] * 100
+    lines = [f"Runner-up: {other.route} with {other.success:.0%}{cost} ({gap:+.1f} points for the choice)."]
+    if numbers["held_by_incumbent"]:
+        return [*lines, "The choice is the incumbent: no candidate is better by the margin with enough probability."]
+    if numbers["switch_cost_weight"] is None:
+        return [*lines, f"The runner-up would need {numbers['gap_value']:.3f} more success to be chosen."]
+    side = "above" if best.merit > other.merit else "below"
+    even = _two_digits(numbers["switch_cost_weight"])
+    return [*lines, f"A cost weight {side} about {even} would put the runner-up first of the two."]
 
 
 def _count(n: int, what: str) -> str:

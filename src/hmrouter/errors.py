@@ -13,6 +13,7 @@
     ├── NoRoute                  nothing in the pool satisfies the constraints
     ├── StoreError               the database refused or is unreachable
     ├── OutputError              a file could not be written; the old one is untouched
+    ├── PluginError              an installed plug-in cannot be used
     └── MissingExtra             an optional dependency is not installed
 
 The command line prints the message as one line and exits 2 for a `UsageError`, 1 for the others. A message
@@ -87,6 +88,10 @@ class StoreError(HMRouterError):
 
 class OutputError(HMRouterError):
     """A file could not be written; what was there before is untouched."""
+
+
+class PluginError(HMRouterError):
+    """An installed plug-in cannot be used."""
 
 
 class MissingExtra(HMRouterError):

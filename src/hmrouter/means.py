@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
 
 from hmrouter.dataset import Dataset
-from hmrouter.state import State
+from hmrouter.state import Array, Floats, State
 from hmrouter.types import Route
 
 
@@ -28,12 +28,16 @@ class RouteMeans:
     @classmethod
     def of(cls, data: Dataset, field: str = "score") -> Self:
         """The means over a training set's cells where the field is known; a cell counts once, whatever its trials."""
+        return cls.of_cells(data.routes, data.cells.route, getattr(data.cells, field))
+
+    @classmethod
+    def of_cells(cls, routes: Sequence[Route], route: Array, values: Floats) -> Self:
+        """The means of cells given by the place of their route and a value, NaN if unknown."""
         self = cls()
-        values = getattr(data.cells, field)
         known = ~np.isnan(values)
-        n = np.bincount(data.cells.route[known], minlength=len(data.routes))
-        total = np.bincount(data.cells.route[known], weights=values[known], minlength=len(data.routes))
-        self._sums = {r: (float(total[i]), int(n[i])) for i, r in enumerate(data.routes) if n[i]}
+        n = np.bincount(route[known], minlength=len(routes))
+        total = np.bincount(route[known], weights=values[known], minlength=len(routes))
+        self._sums = {r: (float(total[i]), int(n[i])) for i, r in enumerate(routes) if n[i]}
         return self
 
     def add(self, route: Route, value: float) -> None:

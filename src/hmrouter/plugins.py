@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
-from hmrouter.errors import HMRouterError, UnknownName
+from hmrouter.errors import PluginError, UnknownName
 
 
 class Registry:
@@ -42,8 +42,8 @@ class Registry:
             try:
                 loaded = entry.load()
             except Exception as e:  # a plug-in may fail in any way; its name is what the user needs
-                raise HMRouterError(f"{self.kind} {name!r} ({entry.value}) cannot be imported: {e}") from e
+                raise PluginError(f"{self.kind} {name!r} ({entry.value}) cannot be imported: {e}") from e
             if not isinstance(loaded, type):
-                raise HMRouterError(f"{self.kind} {name!r} ({entry.value}) is {loaded!r}, not a class")
+                raise PluginError(f"{self.kind} {name!r} ({entry.value}) is {loaded!r}, not a class")
             return loaded
         raise UnknownName(self.kind, name, self.names())

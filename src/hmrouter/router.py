@@ -13,7 +13,15 @@ import numpy as np
 from hmrouter.choice import Choice
 from hmrouter.costs import Cost, RouteCosts
 from hmrouter.dataset import Dataset
-from hmrouter.errors import EmbedderMismatch, InputError, NotFitted, RouterFileError, UnknownName, UsageError
+from hmrouter.errors import (
+    EmbedderMismatch,
+    InputError,
+    NotFitted,
+    PluginError,
+    RouterFileError,
+    UnknownName,
+    UsageError,
+)
 from hmrouter.features.base import EMBEDDERS, Embedder, embedder_named
 from hmrouter.features.cache import VectorCache, embed_cached
 from hmrouter.features.descriptions import HarnessDescriptions
@@ -107,9 +115,9 @@ class Router:
         if counts:  # first what may fail: an outcome is taken in whole or not at all
             self._describe([outcome.route])
             x = self.embedder.embed([outcome.task.text])[0]
+            self.scorer.observe(outcome, x)
         self.costs_.observe(outcome)
         if counts:
-            self.scorer.observe(outcome, x)
             self._runs[outcome.route] += outcome.n_trials
             self._observed.add(outcome.route)
         if outcome.route not in self.pool_:
@@ -197,6 +205,8 @@ class Router:
             self, identity = cls._from_state(state)
         except UnknownName as e:
             raise RouterFileError(f"{path} needs a plug-in that is not installed here: {brief(str(e))}") from e
+        except PluginError as e:
+            raise RouterFileError(f"{path} needs a plug-in that does not work here: {brief(str(e))}") from e
         except Exception as e:  # whatever a part raises on content that it did not write is the finding
             reason = brief(repr(e))
             raise RouterFileError(f"the content of {path} is damaged ({reason}); train again or use a copy") from e

@@ -161,8 +161,10 @@ class Candidate:
     """Predicted probability of success."""
     score: float
     """The scorer's logit."""
+    merit: float
+    """Success, less a margin where a careful scorer is unsure (a pair that was never run)."""
     value: float
-    """What the policy ranked by: success - cost weight * cost."""
+    """What the policy ranked by: merit - cost weight * cost."""
     cost: float | None
     """Expected US dollars, None if nothing is known."""
     cost_basis: str
@@ -182,14 +184,16 @@ class Decision:
 
     task: Task
     ranked: tuple[Candidate, ...]
-    """Feasible candidates, best first; never empty."""
+    """Feasible candidates, best first; never empty, perhaps shortened."""
     cost_weight: float = 0.0
     max_cost: float | None = None
     excluded: Mapping[str, int] = field(default_factory=dict)
     """How many routes of the pool fell to which constraint."""
     scorer: str = ""
     expected_regret: float | None = None
-    """What the choice is expected to lose against the best candidate, in success; None if unknown."""
+    """What the choice is expected to lose against the best candidate, in value; None if unknown."""
+    n_candidates: int = 0
+    """How many candidates were ranked, shown or not."""
     incumbent: Route | None = None
     """The default route that was to be left only for a reason, if one was given."""
     calibration: Mapping[str, Any] = field(default_factory=dict)

@@ -136,7 +136,7 @@ def test_equation_matches_a_second_implementation(
 def test_embedllm_learns_as_a_plain_pytorch_loop_over_cells_does() -> None:
     """Two-way cross-entropy with soft targets, cell by cell, is what the dense masked batches compute."""
     fitted = sparse_training()
-    plain: dict[str, Any] = {"d": 6, "noise": 0.0, "lr": 1e-2, "weight_decay": 1e-2}
+    plain: dict[str, Any] = {"d": 6, "noise": 0.0, "lr": 1e-2, "weight_decay": 1e-2, "min_steps": 0}
     start = EmbedLLM(**plain, epochs=0).fit(fitted).state().arrays
     w = {key: torch.tensor(a, requires_grad=True) for key, a in start.items()}
     adam = torch.optim.Adam(list(w.values()), lr=1e-2, weight_decay=1e-2)

@@ -104,10 +104,10 @@ def looks_at_test_outcomes(make: Callable[[Split], Scorer], data: Dataset) -> bo
         own = given.splits(1)[0]
         assert [t.key for t in own.test.tasks] == [t.key for t in split.test.tasks]
         predictions = predict(make(own), *prepare(own), own.test)
-        choice = choose(predictions.score, ~np.isnan(dense(own.test)), tie_order(own.train))
+        choice = choose(predictions.merit, ~np.isnan(dense(own.test)), tie_order(own.train))
         found.append((predictions, choice))
     (a, choice_a), (b, choice_b) = found
-    same = np.array_equal(a.score, b.score) and np.array_equal(a.success, b.success)
+    same = np.array_equal(a.merit, b.merit) and np.array_equal(a.success, b.success)
     return not (same and np.array_equal(choice_a, choice_b))
 
 
@@ -141,7 +141,7 @@ def test_a_router_that_peeks_is_caught(plant: Plant, tmp_path: Path) -> None:
     assert looks_at_test_outcomes(Peeker, data)
     split = data.splits(1)[0]
     found = predict(Peeker(split), *prepare(split), split.test)
-    chosen = choose(found.score, ~np.isnan(dense(split.test)), tie_order(split.train))
+    chosen = choose(found.merit, ~np.isnan(dense(split.test)), tie_order(split.train))
     assert float((dense(split.test) * chosen).sum()) == float(dense(split.test).max(axis=1).sum())  # the oracle's
     for method in FAST:
         row = judge(Unit("routing", "coins", method, 0), split, Plan([], [method])).row

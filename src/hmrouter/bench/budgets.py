@@ -16,7 +16,7 @@ Setting = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How the setting for a budget is chosen, and the accuracy on test tasks that follows (None: nothing fits)."""
+    """How the setting for a budget is chosen, and the normalised test accuracy that follows (None: nothing fits)."""
 
     label: str
     words: str
@@ -24,13 +24,13 @@ class Rule:
 
 
 def _by_test_spend(settings: Sequence[Setting], budget: float) -> float | None:
-    return max((s["accuracy"] for s in settings if s["cost_usd"] <= budget), default=None)
+    return max((s["normalized_accuracy"] for s in settings if s["cost_usd"] <= budget), default=None)
 
 
 def _by_training(settings: Sequence[Setting], budget: float) -> float | None:
     fitting = [s for s in settings if s["train_cost_usd"] <= budget]
     best = max(fitting, key=lambda s: (s["train_accuracy"], -s["train_cost_usd"]), default=None)
-    return None if best is None else best["accuracy"]
+    return None if best is None else best["normalized_accuracy"]
 
 
 TEST_RULE = Rule(
@@ -51,7 +51,7 @@ class Frontiers:
     def __init__(self, rows: Sequence[Row]) -> None:
         self.benchmarks: list[str] = list(dict.fromkeys(r["benchmark"] for r in rows))
         self.methods: list[str] = list(dict.fromkeys(r["method"] for r in rows))
-        keys = ("accuracy", "cost_usd", "train_accuracy", "train_cost_usd")
+        keys = ("accuracy", "normalized_accuracy", "cost_usd", "train_accuracy", "train_cost_usd")
         grouped: dict[tuple[str, str], dict[str, list[list[Any]]]] = {}
         for r in rows:
             if all(r[k] is not None for k in keys):
@@ -71,7 +71,7 @@ class Frontiers:
         return {b: s["cost_usd"] for b, s in found.items() if s} if all(found.values()) else {}
 
     def accuracy(self, method: str, rule: Rule, budgets: Mapping[str, float]) -> float | None:
-        """Percent, mean over benchmarks; None if no setting fits on one of them."""
+        """Percent of the oracle's accuracy, mean over benchmarks; None if no setting fits on one of them."""
         found = []
         for b in self.benchmarks:
             value = rule.choose(list(self._settings.get((b, method), {}).values()), budgets[b])

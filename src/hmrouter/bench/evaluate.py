@@ -41,7 +41,7 @@ class Metrics:
 class Predictions:
     """What a fitted method says about the test tasks."""
 
-    score: Floats
+    merit: Floats
     """What it ranks by, (tasks, routes)."""
     success: Floats
     """Its probabilities, (tasks, routes)."""
@@ -70,10 +70,10 @@ def predict(method: str | Scorer, training: Training, x_test: Floats, test: Data
     start = time.perf_counter()
     scorer.fit(training)
     seconds = time.perf_counter() - start
-    score, success = scorer.score(x_test, test.routes), scorer.success(x_test, test.routes)
-    if not (np.isfinite(score).all() and np.isfinite(success).all()):
+    merit, success = scorer.merit(x_test, test.routes), scorer.success(x_test, test.routes)
+    if not (np.isfinite(merit).all() and np.isfinite(success).all()):
         raise HMRouterError(f"the scorer {scorer.name!r} gave scores that are not finite numbers")
-    return Predictions(score, success, seconds, _route_intervals(scorer, x_test, test))
+    return Predictions(merit, success, seconds, _route_intervals(scorer, x_test, test))
 
 
 def _route_intervals(scorer: Scorer, x_test: Floats, test: Dataset) -> list[tuple[float, float]] | None:
@@ -98,7 +98,7 @@ def evaluate(method: str | Scorer, split: Split, training: Training, x_test: Flo
     if method == "oracle":
         return realise(test, choose(dense(test), ~np.isnan(dense(test)), tie_order(split.train)))
     predicted = predict(method, training, x_test, test)
-    shares = choose(predicted.score, ~np.isnan(dense(test)), tie_order(split.train))
+    shares = choose(predicted.merit, ~np.isnan(dense(test)), tie_order(split.train))
     return realise(test, shares, predicted.success)
 
 

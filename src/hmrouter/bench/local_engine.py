@@ -135,6 +135,7 @@ def _starting() -> Iterator[None]:
 
 def _serve(connection: Connection, plans: Plans) -> None:
     os.dup2(2, 1)  # what a method prints must not mix with the answer on standard output
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):  # the parent is gone or has closed the pipe: nothing more to do
         while True:
             unit = connection.recv()

@@ -16,7 +16,7 @@ from hmrouter.errors import HMRouterError, NotFitted
 from hmrouter.features.base import EMBEDDERS, embedder_named
 from hmrouter.plugins import Registry
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "sentence-transformers", "transformers")
 
 
 class UnitKeys:

@@ -31,7 +31,7 @@ def explain(
     made = decisions.from_json(text)
     lines = decisions.explain(made)
     if as_json:
-        print_json({"id": made.id, "route": str(made.route), "explanation": lines})
+        print_json(decisions.to_dict(made) | {"comparison": decisions.comparison(made), "explanation": lines})
         return
     for line in lines:
         typer.echo(line)

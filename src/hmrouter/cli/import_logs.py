@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hmrouter.cli.output import DEFAULT_STORE, Json, Store, print_json, progress, say
+from hmrouter.errors import UsageError
 
 if TYPE_CHECKING:
     from hmrouter.logs import Notes
@@ -24,6 +25,12 @@ def import_logs(
         str, typer.Option("--format", help="auto, or a format's name: benchmark, csv, jsonl, parquet.")
     ] = "auto",
     suite: Annotated[str | None, typer.Option("--suite", help="Suite of outcomes whose log names none.")] = None,
+    columns: Annotated[
+        str, typer.Option("--map", help="Columns with names of their own: task=instance_id,score=resolved.")
+    ] = "",
+    aliases: Annotated[
+        Path | None, typer.Option("--names", help="TOML file with your own names of models and harnesses.")
+    ] = None,
     store: Store = DEFAULT_STORE,
     as_json: Json = False,
 ) -> None:
@@ -36,12 +43,13 @@ def import_logs(
     from hmrouter.names import Names
     from hmrouter.store import OutcomeStore
 
-    names, notes, rows = Names(), Notes(), []
+    names, notes, rows = Names.from_toml(aliases) if aliases else Names(), Notes(), []
+    mapping = _mapping(columns)
     with OutcomeStore(store) as kept:
         for path in paths:
             # Each benchmark of a folder is an import of its own: one that is refused does not undo the others.
             for part in (os.path.isdir(path) and benchmark_directories(path, notes)) or [path]:
-                outcomes = read_logs(part, format, suite, names, notes=notes)
+                outcomes = read_logs(part, format, suite, names, mapping=mapping, notes=notes)
                 with progress(f"importing {part.name}", "outcomes") as show:
                     total = [0]
 
@@ -64,6 +72,14 @@ def import_logs(
         f"The store holds {summary.outcomes:,} outcomes of {summary.tasks:,} tasks on {summary.routes:,} routes "
         f"in {len(summary.suites)} suite{'s' if len(summary.suites) != 1 else ''}."
     )
+
+
+def _mapping(text: str) -> dict[str, str] | None:
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    for field, equals, column in pairs:
+        if not (field.strip() and equals and column.strip()):
+            raise UsageError(f"--map {text!r} is not a mapping; write field=column,field=column")
+    return {field.strip(): column.strip() for field, _, column in pairs} or None
 
 
 def _tell(names: Names, notes: Notes) -> None:

@@ -50,7 +50,9 @@ def route(
     embedder: Annotated[
         str | None, typer.Option("--embedder", help="Insist on this embedder; another one in the file is refused.")
     ] = None,
-    suite: Annotated[str, typer.Option("--suite", help="Where the task comes from.")] = "default",
+    suite: Annotated[
+        str, typer.Option("--suite", help="Where the task comes from; kept with the decision.")
+    ] = "default",
     top: Annotated[int, typer.Option("--top", help="How many candidates to show.")] = 5,
     as_json: Json = False,
 ) -> None:
@@ -92,9 +94,10 @@ def route(
 
 def candidates(decision: Decision, title: str) -> Table:
     """The ranked candidates of a decision, with their evidence."""
-    weighed = bool(decision.cost_weight)  # then the order is that of the value, which must be seen
+    # Where the order is not that of success, what it is must be seen.
+    weighed = bool(decision.cost_weight) or any(c.merit != c.success for c in decision.ranked)
     sure = decision.interval is not None
-    columns = ("route", "success %", *["90% interval", "best %"] * sure, "cost", *["value"] * weighed, EVIDENCE)
+    columns = ("route", "success %", *["90% interval", "best %"] * sure, "cost", *["ranked by"] * weighed, EVIDENCE)
     out = table(title, *columns)
     for c in decision.ranked:
         e = c.evidence

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, Json, Store, print_json, progress
+from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, Json, Store, print_json, progress, say
 from hmrouter.plugins import Registry
 
 
@@ -53,9 +53,13 @@ def train(
     descriptions = HarnessDescriptions.from_toml(harnesses) if harnesses else None
     router = Router(scorer, embedder, descriptions=descriptions)
     with sole_writer(out), OutcomeStore(store, create=False) as kept:
-        data = Dataset(kept.outcomes())
-        if suite:
-            data = data.restrict(suites=suite)
+        chosen: list[str | None] = [*suite] if suite else [None]
+        data = Dataset(outcome for name in chosen for outcome in kept.outcomes(name))
+        if len(data.suites) > 1:
+            say(
+                f"note: {len(data.suites)} suites are learned as one workload ({', '.join(data.suites)}); "
+                "for a router of one of them, give --suite"
+            )
         with progress(f"training {scorer}", "epochs") as show:
             router.fit(data, cache=kept, progress=show)
         router.save(out)

@@ -67,7 +67,7 @@ class Scorer(ABC):
         return sigmoid(self.score(x, routes))
 
     def merit(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """What a choice is ranked by, on the scale of success; a careful scorer is below it where it is unsure."""
+        """What a choice is ranked by: success, unless a scorer is careful where unsure, or ranks by other means."""
         return self.success(x, routes)
 
     def interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats] | None:

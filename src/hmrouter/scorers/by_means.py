@@ -4,33 +4,41 @@ from __future__ import annotations
 
 from typing import Self
 
+import numpy as np
+
+from hmrouter.ledger import Ledger
 from hmrouter.means import RouteMeans
 from hmrouter.scorers.base import Scorer, Training
 from hmrouter.state import Floats, State
-from hmrouter.types import Outcome, Status
+from hmrouter.types import Outcome
+
+NO_VECTOR = np.zeros(0)
 
 
 class ByMeans(Scorer):
-    """Learns the mean score of each route; subclasses turn means into scores."""
+    """Learns the mean score of each route, every cell counting once; subclasses turn means into scores."""
 
     def fit(self, training: Training) -> Self:
-        """Count."""
-        self.means_ = RouteMeans.of(training.data)
-        return self
+        """Keep the cells."""
+        return self._keep(Ledger.of(training.data, np.zeros((len(training.data.tasks), 0))))
 
     def observe(self, outcome: Outcome, x: Floats) -> None:
-        """Count one more, if it says anything about its route."""
-        self._require_fitted("means_")
-        if outcome.status is Status.OK and outcome.score is not None:
-            self.means_.add(outcome.route, outcome.score)
+        """Take in one more outcome; another trial of a cell moves the cell's mean, as in a fit."""
+        ledger: Ledger = self._require_fitted("ledger_")
+        ledger.add(outcome, NO_VECTOR)
+        self._keep(ledger)
 
     def state(self) -> State:
-        """The means."""
-        return State.join(means=self._require_fitted("means_").state())
+        """The cells."""
+        return State.join(ledger=self._require_fitted("ledger_").state())
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The fitted scorer."""
-        self = cls()
-        self.means_ = RouteMeans.from_state(state.part("means"))
+        return cls()._keep(Ledger.from_state(state.part("ledger")))
+
+    def _keep(self, ledger: Ledger) -> Self:
+        self.ledger_ = ledger
+        _, route, score, _ = ledger.cells()
+        self.means_ = RouteMeans.of_cells(ledger.routes, route, score)
         return self

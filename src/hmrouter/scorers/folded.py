@@ -44,7 +44,7 @@ class Kept(NamedTuple):
     c: Floats
 
 
-def forward(q: Floats, a: Floats, v: Floats) -> tuple[Floats, Kept]:
+def forward(q: Floats, a: Floats, v: Floats, eps: float = LN_EPS) -> tuple[Floats, Kept]:
     """The term without its bias for q (tasks, d), a (rows, d), v = w * gain (d,): (tasks, rows)."""
     d = q.shape[1]
     vc = centred(v)
@@ -53,10 +53,11 @@ def forward(q: Floats, a: Floats, v: Floats) -> tuple[Floats, Kept]:
     square = mean * mean
     var = (q * q) @ (a * a).T / d
     var -= square
-    var += LN_EPS
+    var += eps
     low = var < NEARLY_CONSTANT * square
     if low.any():
-        mean[low], var[low], c[low] = _plain(q, a, vc, *np.nonzero(low))
+        task, row = np.nonzero(low)
+        mean[low], var[low], c[low] = _plain(q, a, vc, task, row, eps)
     inverse = 1.0 / np.sqrt(var, out=var)
     return c * inverse, Kept(q, a, vc, mean, inverse, c)
 
@@ -82,11 +83,12 @@ class Rows(NamedTuple):
     a: Floats
     squared: Floats
     vc: Floats
+    eps: float = LN_EPS
 
     @classmethod
-    def of(cls, a: Floats, v: Floats) -> Rows:
+    def of(cls, a: Floats, v: Floats, eps: float = LN_EPS) -> Rows:
         """Rows a (rows, d) and v = w * gain (d,)."""
-        return cls(a, a * a, centred(v))
+        return cls(a, a * a, centred(v), eps)
 
 
 def score_rows(q: Floats, rows: Rows, out: Floats, add: Sequence[tuple[Floats, Ints]] = ()) -> None:
@@ -108,12 +110,12 @@ def score_rows(q: Floats, rows: Rows, out: Floats, add: Sequence[tuple[Floats, I
         np.matmul(squared, by_square, out=var)
         np.matmul(a, by_c, out=o)
         var -= square
-        var += LN_EPS
+        var += rows.eps
         square *= NEARLY_CONSTANT
         low = var < square
         if low.any():
             row, task = np.nonzero(low)
-            _, var[low], o[low] = _plain(q, a, rows.vc, task, row)
+            _, var[low], o[low] = _plain(q, a, rows.vc, task, row, rows.eps)
         o /= np.sqrt(var, out=var)
         for term, of in add:
             o += np.take(term, of[start : start + step], axis=0, out=square, mode="clip")
@@ -124,7 +126,7 @@ def centred(v: Floats) -> Floats:
     return np.asarray(v - v.sum() / len(v))
 
 
-def _plain(q: Floats, a: Floats, vc: Floats, task: Ints, row: Ints) -> tuple[Floats, Floats, Floats]:
+def _plain(q: Floats, a: Floats, vc: Floats, task: Ints, row: Ints, eps: float) -> tuple[Floats, Floats, Floats]:
     """Mean, variance + eps and c of single cells as layer norm is defined: centre first, in float64."""
     mean, var, c = np.empty((3, len(task)))
     for start in range(0, len(task), PLAIN_CELLS):
@@ -132,6 +134,6 @@ def _plain(q: Floats, a: Floats, vc: Floats, task: Ints, row: Ints) -> tuple[Flo
         p = np.multiply(q[task[at]], a[row[at]], dtype=np.float64)
         mean[at] = p.mean(axis=1)
         p -= mean[at, None]
-        var[at] = np.einsum("ij,ij->i", p, p) / p.shape[1] + LN_EPS
+        var[at] = np.einsum("ij,ij->i", p, p) / p.shape[1] + eps
         c[at] = p @ vc
     return mean, var, c

@@ -14,13 +14,27 @@ import numpy as np
 from hmrouter.features.summaries import Summaries
 from hmrouter.scorers.adam import Adam, Parameters
 from hmrouter.scorers.base import Scorer, Training, require_dims
-from hmrouter.scorers.folded import Ints, Rows, score_rows
+from hmrouter.scorers.folded import LN_EPS, Ints, Rows, score_rows
 from hmrouter.scorers.network import Inputs, encode, loss_and_gradient, offset, shapes
 from hmrouter.scorers.rng import named_rng
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route
 
-SETTINGS = ("d", "side", "epochs", "batch_tasks", "lr", "weight_decay", "noise", "interaction", "seed", "dtype")
+SETTINGS = (
+    "d",
+    "side",
+    "epochs",
+    "batch_tasks",
+    "lr",
+    "weight_decay",
+    "noise",
+    "interaction",
+    "linear_scale",
+    "identity_scale",
+    "ln_eps",
+    "seed",
+    "dtype",
+)
 
 
 class Factors(NamedTuple):
@@ -55,6 +69,9 @@ class HM(Scorer):
         weight_decay: float = 1e-4,
         noise: float = 0.15,
         interaction: bool = True,
+        linear_scale: float = 1.0,
+        identity_scale: float = 1.0,
+        ln_eps: float = LN_EPS,
         seed: int = 0,
         dtype: str = "float32",
     ) -> None:
@@ -62,6 +79,7 @@ class HM(Scorer):
         self.epochs, self.batch_tasks = epochs, batch_tasks
         self.lr, self.weight_decay, self.noise = lr, weight_decay, noise
         self.interaction = interaction
+        self.linear_scale, self.identity_scale, self.ln_eps = linear_scale, identity_scale, ln_eps
         self.seed = seed
         self.dtype: Any = dtype
         self._cached: tuple[tuple[Route, ...], Factors] | None = None
@@ -106,7 +124,7 @@ class HM(Scorer):
                 noisy *= self.noise
                 noisy += x[tasks]
                 inputs = Inputs(noisy, *fixed, of_model[used], of_harness[used])
-                loss, _ = loss_and_gradient(p, inputs, y, weight, grad)
+                loss, _ = loss_and_gradient(p, inputs, y, weight, grad, self.ln_eps)
                 adam.step(p.flat, grad.flat)
                 total += loss * len(cell)
             self.loss_.append(total / len(cell_route))
@@ -166,8 +184,9 @@ class HM(Scorer):
         of_harness = _positions([r.harness for r in routes], harnesses)
         pairs = Rows(none, none, none)
         if self.interaction:
-            pairs = Rows.of(u_m[of_model] * u_h[of_harness], p["w_MH"] * p["LN_MH.gain"])
-        by_model, by_harness = Rows.of(u_m, p["w_M"] * p["LN_M.gain"]), Rows.of(u_h, p["w_H"] * p["LN_H.gain"])
+            pairs = Rows.of(u_m[of_model] * u_h[of_harness], p["w_MH"] * p["LN_MH.gain"], self.ln_eps)
+        by_model = Rows.of(u_m, p["w_M"] * p["LN_M.gain"], self.ln_eps)
+        by_harness = Rows.of(u_h, p["w_H"] * p["LN_H.gain"], self.ln_eps)
         return Factors(of_model, of_harness, by_model, by_harness, pairs, offset(p))
 
     def _forget_factors(self) -> None:
@@ -189,17 +208,18 @@ class HM(Scorer):
         return shapes(n_models, n_harnesses, self.summaries_.dims - 2, self.d, self.side, self.interaction)
 
     def _initial(self, dims: int) -> Parameters:
-        """Linear layers uniform +-1/sqrt(fan in), identities N(0, 1); each drawn by its name, not by its place."""
+        """Linear layers uniform +-scale/sqrt(fan in), identities N(0, scale^2); each drawn by its name."""
         p = Parameters(self._shapes(len(self.models_), len(self.harnesses_)), self.dtype)
         for name, value in p.items().items():
             if name.startswith("e_"):
                 for row, component in zip(value, self.models_ if name == "e_m" else self.harnesses_, strict=True):
-                    row[:] = named_rng(self.seed, name, component).standard_normal(len(row))
+                    row[:] = self.identity_scale * named_rng(self.seed, name, component).standard_normal(len(row))
             elif name.endswith(".gain"):
                 value[:] = 1.0
             elif name != "b" and not name.startswith("LN_"):
                 fan_in = p[name.removesuffix(".b")].shape[-1]
-                value[:] = named_rng(self.seed, name).uniform(-1.0, 1.0, value.shape) / max(1, fan_in) ** 0.5
+                bound = self.linear_scale / max(1, fan_in) ** 0.5
+                value[:] = bound * named_rng(self.seed, name).uniform(-1.0, 1.0, value.shape)
         return p
 
     def state(self) -> State:

@@ -13,7 +13,7 @@ import numpy as np
 
 from hmrouter.scorers.adam import Parameters
 from hmrouter.scorers.base import sigmoid
-from hmrouter.scorers.folded import backward, forward
+from hmrouter.scorers.folded import LN_EPS, backward, forward
 from hmrouter.state import Floats
 
 
@@ -58,7 +58,7 @@ def encode(p: Parameters, inputs: Inputs) -> tuple[Floats, Floats, Floats, Float
 
 
 def loss_and_gradient(
-    p: Parameters, inputs: Inputs, y: Floats, weight: Floats, grad: Parameters
+    p: Parameters, inputs: Inputs, y: Floats, weight: Floats, grad: Parameters, eps: float = LN_EPS
 ) -> tuple[float, Floats]:
     """Eq. training_loss with weights (B, K), zero where nothing was observed: the loss and the scores.
 
@@ -69,11 +69,11 @@ def loss_and_gradient(
     interaction = "w_MH" in p.shapes
 
     # Eq. scorer, term by term: w . LN(a * q~)
-    m, kept_m = forward(q, u_m, p["w_M"] * p["LN_M.gain"])
-    h, kept_h = forward(q, u_h, p["w_H"] * p["LN_H.gain"])
+    m, kept_m = forward(q, u_m, p["w_M"] * p["LN_M.gain"], eps)
+    h, kept_h = forward(q, u_h, p["w_H"] * p["LN_H.gain"], eps)
     s = m @ inputs.of_model.T + h @ inputs.of_harness.T + offset(p)
     if interaction:
-        mh, kept_mh = forward(q, k_m * k_h, p["w_MH"] * p["LN_MH.gain"])
+        mh, kept_mh = forward(q, k_m * k_h, p["w_MH"] * p["LN_MH.gain"], eps)
         s += mh
 
     # Binary cross-entropy of sigma(s), and its gradient in s

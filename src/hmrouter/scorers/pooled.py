@@ -148,6 +148,20 @@ class Pooled:
         mean = (x @ self.mean[of_x])[:, None] + (self.mean[at] * seen).sum(axis=1)[None, :]
         return mean, np.maximum(total, 0.0)
 
+    def effect(self, routes: Sequence[Route]) -> Floats:
+        """Mean of mu and the route's own effects, (routes,): what of the success rate does not depend on the task."""
+        at, seen = self._locate(routes)
+        return np.asarray((self.mean[at] * seen).sum(axis=1))
+
+    def difference_sd(self, routes: Sequence[Route], to: Route) -> Floats:
+        """Standard deviation of each route's success rate less that of `to`, (routes,): the same for every task."""
+        at, seen = self._locate(routes)
+        own, _ = self._locate([to])
+        both = seen[:, :, None] & seen[:, None, :]
+        var = (self.cov[at[:, :, None], at[:, None, :]] * both).sum(axis=(1, 2)) + ~seen @ self._prior(["mu", *KINDS])
+        cross = (self.cov[at[:, :, None], own] * seen[:, :, None]).sum(axis=(1, 2))
+        return np.asarray(np.sqrt(np.maximum(var + self.cov[np.ix_(own[0], own[0])].sum() - 2.0 * cross, 0.0)))
+
     def predict_cells(self, x: Floats, routes: Sequence[Route], task: Any, route: Any) -> Floats:
         """Means of single cells (task, route), given by their places in x and routes."""
         at, seen = self._locate(routes)

@@ -27,8 +27,10 @@ Z90 = 1.6448536269514722
 class Safe(Scorer):
     """Closed form, exact posterior, calibrated.
 
-    A route that was never run is ranked by mean - `caution` standard deviations: with 0.5, it is chosen only if it is
-    better than the best route that was run with a probability of at least 69%.
+    A route that was never run is ranked by its mean less `caution` standard deviations of its difference to the best
+    route that was run: with 0.5, it comes before that one only if it is better with a probability of at least 69%.
+
+    Suites that are learned together have a level each, so that a route does not look good because its suite is easy.
     """
 
     name: ClassVar[str] = "safe"
@@ -41,8 +43,12 @@ class Safe(Scorer):
     def fit(self, training: Training) -> Self:
         """Solve, and calibrate on predictions for tasks that were left out of the solve."""
         x = np.asarray(training.x, dtype=np.float64)
+        self.suites_ = list(training.data.suites) if len(training.data.suites) > 1 else []
         self.centre_, self.projection_ = features_of(x)
-        self.ledger_ = Ledger.of(training.data, self._features(x))
+        self.longest_ = np.inf
+        self.longest_ = float(np.linalg.norm(self._features(x), axis=1).max(initial=0.0))
+        suites = [t.suite for t in training.data.tasks]
+        self.ledger_ = Ledger.of(training.data, self._of_suites(self._features(x), suites))
         self._solve()
         return self
 
@@ -68,8 +74,8 @@ class Safe(Scorer):
 
     def observe(self, outcome: Outcome, x: Floats) -> None:
         """A rank-one update; scales and calibration are learned anew once the evidence has grown by half."""
-        features = self._checked(np.asarray(x)[None, :])[0]
-        added = self.ledger_.add(outcome, features)
+        features = self._of_suites(self._checked(np.asarray(x)[None, :]), [outcome.task.suite])
+        added = self.ledger_.add(outcome, features[0])
         if added is None:
             return
         self.run_.add(outcome.route)
@@ -82,8 +88,8 @@ class Safe(Scorer):
     # -- saying -------------------------------------------------------------------------------------------------
 
     def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """Logit of what a choice is ranked by."""
-        p = self.merit(x, routes)
+        """Logit of the calibrated probability."""
+        p = self.success(x, routes)
         return np.asarray(np.log(p) - np.log1p(-p))
 
     def success(self, x: Floats, routes: Sequence[Route]) -> Floats:
@@ -93,9 +99,13 @@ class Safe(Scorer):
 
     def merit(self, x: Floats, routes: Sequence[Route]) -> Floats:
         """Success, less a margin for routes that were never run."""
-        mean, var = self._predict(x, routes)
+        mean, _ = self._predict(x, routes)
         never = np.array([r not in self.run_ for r in routes], dtype=bool)
-        return self.calibration_(mean - self.caution * np.sqrt(var) * never[None, :])
+        if never.any() and self.run_:
+            run = sorted(self.run_)
+            best = run[int(self.pooled_.effect(run).round(12).argmax())]
+            mean = mean - self.caution * self.pooled_.difference_sd(routes, best) * never
+        return self.calibration_(mean)
 
     def interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
         """90% interval of each route's success rate on tasks like these: calibrated centre, the posterior's width."""
@@ -134,7 +144,19 @@ class Safe(Scorer):
     def _features(self, x: Floats) -> Floats:
         # A missing text is a row of zeros: it gets the mean task's features, not those of an extreme one.
         known = np.abs(x).max(axis=1, initial=0.0) > 0
-        return np.where(known[:, None], (x - self.centre_) @ self.projection_, 0.0)
+        features = np.where(known[:, None], (x - self.centre_) @ self.projection_, 0.0)
+        # Unlike any training text: no further out than the farthest of them, where the linear model was never seen.
+        norm = np.linalg.norm(features, axis=1, keepdims=True)
+        features *= np.minimum(1.0, self.longest_ / np.maximum(norm, 1e-300))
+        return np.hstack([features, np.zeros((len(x), len(self.suites_)))])
+
+    def _of_suites(self, features: Floats, suites: Sequence[str]) -> Floats:
+        """The features with each task's suite marked; a suite that was not in the fit has the mean level."""
+        first = features.shape[1] - len(self.suites_)
+        for row, suite in zip(features, suites, strict=True):
+            if suite in self.suites_:
+                row[first + self.suites_.index(suite)] = 1.0
+        return features
 
     # -- keeping ------------------------------------------------------------------------------------------------
 
@@ -143,7 +165,13 @@ class Safe(Scorer):
         self._require_fitted("pooled_")
         own = State(
             {"centre": self.centre_, "projection": self.projection_},
-            {"caution": self.caution, "cells_at_fit": self.cells_at_fit_, "cells_now": self.cells_now_},
+            {
+                "caution": self.caution,
+                "cells_at_fit": self.cells_at_fit_,
+                "cells_now": self.cells_now_,
+                "suites": self.suites_,
+                "longest": self.longest_,
+            },
         )
         return State.join(
             own=own, pooled=self.pooled_.state(), calibration=self.calibration_.state(), ledger=self.ledger_.state()
@@ -156,6 +184,7 @@ class Safe(Scorer):
         self = cls(own.meta["caution"])
         self.centre_, self.projection_ = own.arrays["centre"], own.arrays["projection"]
         self.cells_at_fit_, self.cells_now_ = own.meta["cells_at_fit"], own.meta["cells_now"]
+        self.suites_, self.longest_ = list(own.meta["suites"]), own.meta["longest"]
         self.pooled_ = Pooled.from_state(state.part("pooled"))
         self.calibration_ = Calibration.from_state(state.part("calibration"))
         self.ledger_ = Ledger.from_state(state.part("ledger"))

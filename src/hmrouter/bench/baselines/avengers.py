@@ -72,6 +72,10 @@ class Avengers(Atomic):
     def _known_scores(self, x: Floats) -> Floats:
         return np.asarray(self._nearness(x) @ self.arrays_["gain"])
 
+    def merit(self, x: Floats, routes: Sequence[Route]) -> Floats:
+        """The rank score: Avengers chooses by ranks, not by its probabilities."""
+        return self.score(x, routes)
+
     def success(self, x: Floats, routes: Sequence[Route]) -> Floats:
         """Forecasts, (tasks, routes): means of the nearest clusters, not derived from the score."""
         p, mean = self._nearness(self._checked(x)), self.arrays_["success"]

@@ -43,7 +43,7 @@ class Learned(Atomic):
     batch: int = 2048
     """Cells in a batch, about: a task is never divided."""
     min_steps: int = 32
-    """Steps of an epoch, at least: on small sets the batch shrinks for it (the authors' sets give thousands); 0: never."""
+    """Steps of an epoch, at least: on small sets the batch shrinks for it (docs/decisions/0006); 0: never."""
     epochs: int
     noise: float = 0.0
     """Standard deviation of what is added to the task vectors while learning."""

@@ -89,14 +89,14 @@ class Cost(Experiment):
             for alpha in ALPHAS:
                 scorer = METHODS.load("avengers_pro")(alpha=alpha)
                 found = predict(scorer, training, x_test, test)
-                yield f"alpha={alpha:g}", found.score, scorer.score(training.x, train.routes), found.fit_seconds
+                yield f"alpha={alpha:g}", found.merit, scorer.merit(training.x, train.routes), found.fit_seconds
             return
         scorer = METHODS.load(unit.method)()
         found = predict(scorer, training, x_test, test)
-        on_train = scorer.success(training.x, train.routes)
+        on_train = scorer.merit(training.x, train.routes)
         for weight in LAMBDAS:  # Eq. cost_routing
             yield (
-                f"lambda={weight:g}", found.success - weight * expected, on_train - weight * expected, found.fit_seconds
+                f"lambda={weight:g}", found.merit - weight * expected, on_train - weight * expected, found.fit_seconds
             )  # fmt: skip
 
     def tables(self, rows: Sequence[Row]) -> list[Table]:
@@ -128,7 +128,7 @@ class Cost(Experiment):
             [m, *(frontiers.accuracy(m, rule, budget) for budget in budgets.values())] for m in frontiers.methods
         ]
         note = (
-            f"{words}; accuracy in percent, mean of {len(frontiers.benchmarks)} benchmarks. {rule.words} "
+            f"{words}; percent of the oracle's accuracy, mean of {len(frontiers.benchmarks)} benchmarks. {rule.words} "
             f"A dash: no setting fits on at least one benchmark. {frontiers.which_costs}"
         )
         return Table(f"{title}, {rule.label}", ["method", *budgets], body, note, best="column")
@@ -150,7 +150,7 @@ class Cost(Experiment):
         return [
             Figure(
                 "cost", f"Accuracy within a budget, mean of {len(frontiers.benchmarks)} benchmarks", "lines",
-                "budget as a share of Fixed's cost", "accuracy, %", series, log_x=True,
+                "budget as a share of Fixed's cost", "normalised accuracy, %", series, log_x=True,
                 note="The best setting affordable by realised test spend (the paper's rule).",
             )
         ]  # fmt: skip

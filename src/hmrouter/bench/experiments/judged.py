@@ -37,5 +37,5 @@ def judge(unit: Unit, split: Split, plan: Plan) -> Judged:
         return Judged(row(unit, realise(test, choose(dense(test), seen, order)), split.train, None), None)
     training, x_test = prepared(split, plan)
     predictions = predict(unit.method, training, x_test, test)
-    metrics = realise(test, choose(predictions.score, seen, order), predictions.success)
+    metrics = realise(test, choose(predictions.merit, seen, order), predictions.success)
     return Judged(row(unit, metrics, split.train, predictions.fit_seconds), predictions)
