@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -13,6 +14,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +82,20 @@ def test_no_ray_there(folder: Path) -> None:
     assert found["error"].startswith("error: no Ray at auto: ")
 
 
+def free_ports(n: int) -> list[int]:
+    """Ports outside the range from which the system, and so Ray, takes them at random."""
+    found: list[int] = []
+    for port in random.SystemRandom().sample(range(20_000, 23_000), 100):
+        with socket.socket() as s, suppress(OSError):
+            s.bind(("127.0.0.1", port))
+            found.append(port)
+    return found[:n]
+
+
 @pytest.fixture
 def cluster() -> Iterator[tuple[str, dict[str, str]]]:
     """The address of a cluster of our own, which asks for a token, and the environment that has it."""
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
-        port, client_port = one.getsockname()[1], two.getsockname()[1]
+    port, client_port = free_ports(2)
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid.uuid4().hex}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place, Path(place, "log").open("w") as log:
         head = subprocess.Popen(
@@ -94,12 +105,14 @@ def cluster() -> Iterator[tuple[str, dict[str, str]]]:
             env=os.environ | token, start_new_session=True, stdout=log, stderr=log,
         )  # fmt: skip
         try:
-            for _ in range(300):  # earlier, the first connection may hang
-                if "will now block forever" in Path(place, "log").read_text():
+            address = f"ray://127.0.0.1:{client_port}"
+            ask = [sys.executable, "-c", f"import ray; ray.init({address!r})"]
+            for _ in range(8):  # a cluster that has just begun may refuse its first clients
+                time.sleep(5.0)
+                assert head.poll() is None, Path(place, "log").read_text()
+                if subprocess.run(ask, env=os.environ | token, capture_output=True).returncode == 0:
                     break
-                assert head.poll() is None
-                time.sleep(0.2)
-            yield f"ray://127.0.0.1:{client_port}", token
+            yield address, token
         finally:
             os.killpg(head.pid, signal.SIGKILL)
             head.wait()

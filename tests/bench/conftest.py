@@ -1,0 +1,45 @@
+"""Worlds and rows that several tests of the suite look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.experiments import EXPERIMENTS
+from hmrouter.bench.experiments.base import Experiment, Plan
+
+Plant = Callable[..., Path]
+
+
+def holes(i: int, j: int) -> float | None:
+    """Soft scores, and a third of the cells never run (but task 0 is run everywhere)."""
+    return None if i and (i + j) % 3 == 0 else ((7 * i + 3 * j) % 5) / 4
+
+
+@pytest.fixture
+def sparse_world(plant: Plant, tmp_path: Path) -> Benchmark:
+    """Thirty tasks, four routes, soft scores, a third of the cells never run."""
+    return Benchmark.at(plant(tmp_path / "holes", 30, score=holes))
+
+
+@pytest.fixture
+def world(plant: Plant, tmp_path: Path) -> Benchmark:
+    """Thirty tasks, four routes, everything run."""
+    return Benchmark.at(plant(tmp_path / "world", 30))
+
+
+@pytest.fixture(scope="session")
+def rows_of() -> Callable[..., list[dict[str, Any]]]:
+    """`rows_of(experiment, benchmark, *methods, splits=2)`: its rows, in this process."""
+
+    def run(name: str, benchmark: Benchmark, *methods: str, splits: int = 2) -> list[dict[str, Any]]:
+        experiment: Experiment = EXPERIMENTS.load(name)()
+        plan = Plan([benchmark], methods, splits)
+        assert not experiment.refusal(benchmark)
+        return [row for unit in experiment.units(plan) for row in experiment.run(unit, benchmark, plan)]
+
+    return run
