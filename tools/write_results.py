@@ -55,9 +55,13 @@ def main() -> None:
             tables = EXPERIMENTS.load(name)().tables(own)
             if name == "routing":
                 tables.append(paper_table(own))
+            if out.name == "sparse3":  # the settings one by one stand above, with more splits
+                tables = tables[:2]
             block = f"Made by `{(out / 'command.txt').read_text().strip()}`.\n\n"
             block += "\n\n".join(table_markdown(t) for t in tables)
-            text = text.replace(f"<!-- {name} -->", block)
+            # A second run of an experiment has its place by the name of its folder.
+            place = out.name if f"<!-- {out.name} -->" in text else name
+            text = text.replace(f"<!-- {place} -->", block)
     stamp = f"hmrouter {__version__}, {datetime.now(UTC):%Y-%m-%d}"
     sys.stdout.write(text.replace("<!-- stamp -->", stamp))
 

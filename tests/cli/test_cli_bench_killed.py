@@ -96,7 +96,7 @@ def test_ctrl_c_in_the_middle(folder: Path, cli: Cli, to: str) -> None:
     process = begin(folder)
     # at a terminal, Ctrl-C goes to the workers too
     (os.kill if to == "the command" else os.killpg)(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode not in (0, None)
     assert out == ""
     assert "Traceback" not in err
