@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from hmrouter.dataset import Dataset
 from hmrouter.errors import LogError
 from hmrouter.logs.benchmark import read_benchmark
+from hmrouter.logs.files import content_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Benchmark:
     def at(cls, path: str | Path) -> Benchmark:
         """Look at a benchmark directory: read it whole once, so that a broken one is found before the work begins."""
         path = Path(path).absolute()  # the name is what `.` stands for, and a worker may start elsewhere
-        benchmark = cls(path.name, str(path), content_hash(path))
+        benchmark = cls(path.name, str(path), benchmark_hash(path))
         benchmark.data()
         return benchmark
 
@@ -33,19 +33,13 @@ class Benchmark:
         return _read(self.path, self.hash)
 
 
-def content_hash(path: Path) -> str:
-    """Hash of the files that count."""
-    digest = hashlib.sha256()
-    for name in ("outcomes.csv", "queries.jsonl"):
-        try:
-            digest.update((path / name).read_bytes())
-        except OSError as e:
-            raise LogError(f"cannot read {path / name}: {e.strerror}") from e
-    return digest.hexdigest()[:16]
+def benchmark_hash(path: Path) -> str:
+    """Hash of the files that count: the same as the run under which the directory is imported."""
+    return content_hash(path / "outcomes.csv", path / "queries.jsonl")
 
 
 @lru_cache(maxsize=32)
 def _read(path: str, hash: str) -> Dataset:
-    if (now := content_hash(Path(path))) != hash:  # edited during the run, or another file on another machine
+    if (now := benchmark_hash(Path(path))) != hash:  # edited during the run, or another file on another machine
         raise LogError(f"{path} holds other data ({now}) than when the run began ({hash}); run again")
     return Dataset(read_benchmark(path))
