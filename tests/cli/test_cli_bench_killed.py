@@ -38,8 +38,10 @@ def begin(folder: Path) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [COMMAND, *RUN], cwd=folder, text=True, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(folder / "plug"), "OMP_NUM_THREADS": "1", "SLEEP": "9999"},
+        # Tests that run in the background of a shell inherit deafness to Ctrl-C, and would hand it on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
-    deadline = time.monotonic() + 100
+    deadline = time.monotonic() + 300
     while len(finished(folder)) < 8:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
