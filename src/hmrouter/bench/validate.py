@@ -22,7 +22,7 @@ from hmrouter.dataset import Dataset
 from hmrouter.errors import InputError, LogError
 from hmrouter.logs import cells
 from hmrouter.logs.base import Request, problem
-from hmrouter.logs.benchmark import _OF_THE_DIRECTORY, OUTCOMES, QUERIES
+from hmrouter.logs.benchmark import OF_THE_DIRECTORY, OUTCOMES, QUERIES
 from hmrouter.logs.csv_file import csv_rows
 from hmrouter.logs.jsonl_file import jsonl_objects
 from hmrouter.logs.table import Origin, Row, outcomes
@@ -256,7 +256,7 @@ def _tasks(directory: Path, found: _Findings) -> dict[str, Task]:
 
 def _outcomes(directory: Path, tasks: dict[str, Task], names: Names, found: _Findings) -> Iterator[Outcome]:
     path, suite = directory / OUTCOMES, directory.absolute().name
-    origin = Origin(path, suite=suite, source=suite, header="header", tasks=tasks, unread=_OF_THE_DIRECTORY)
+    origin = Origin(path, suite=suite, source=suite, header="header", tasks=tasks, unread=OF_THE_DIRECTORY)
     request = Request.of(names=names)
     rows = found.until_broken(path, _rows(path))
     seen: set[tuple[str, Route]] = set()

@@ -23,7 +23,7 @@ OUTCOMES = "outcomes.csv"
 QUERIES = "queries.jsonl"
 
 # A directory says what its outcomes are about: these never come from a column of outcomes.csv.
-_OF_THE_DIRECTORY = ("suite", "source", "run", "text", "meta")
+OF_THE_DIRECTORY = ("suite", "source", "run", "text", "meta")
 
 
 class BenchmarkReader:
@@ -86,7 +86,7 @@ def _read(directory: Path, request: Request) -> Iterator[Outcome]:
     suite = request.suite or name
     origin = Origin(
         files[0], suite=suite, source=name, header="header", files=files,
-        tasks=_tasks(files[1], suite), unread=_OF_THE_DIRECTORY,
+        tasks=_tasks(files[1], suite), unread=OF_THE_DIRECTORY,
     )  # fmt: skip
     yield from outcomes(csv_rows(files[0]), origin, request)
 

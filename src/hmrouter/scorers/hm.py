@@ -94,7 +94,7 @@ class HM(Scorer):
         self.harnesses_ = sorted({r.harness for r in routes})
         self.summaries_ = Summaries.of(data, x)
         self.harness_vectors_ = {h: np.asarray(v, dtype=self.dtype) for h, v in training.harness_vectors.items()}
-        self.parameters_ = self._initial(x.shape[1])
+        self.parameters_ = self._initial()
         self.loss_: list[float] = []
         self._forget_factors()
 
@@ -207,7 +207,7 @@ class HM(Scorer):
     def _shapes(self, n_models: int, n_harnesses: int) -> dict[str, tuple[int, ...]]:
         return shapes(n_models, n_harnesses, self.summaries_.dims - 2, self.d, self.side, self.interaction)
 
-    def _initial(self, dims: int) -> Parameters:
+    def _initial(self) -> Parameters:
         """Linear layers uniform +-scale/sqrt(fan in), identities N(0, scale^2); each drawn by its name."""
         p = Parameters(self._shapes(len(self.models_), len(self.harnesses_)), self.dtype)
         for name, value in p.items().items():
