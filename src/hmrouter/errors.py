@@ -65,6 +65,11 @@ class InvalidOutcome(InputError):
 class LogError(InputError):
     """A log file cannot be read or understood."""
 
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+        """The message without the file and the line."""
+
 
 class RouterFileError(InputError):
     """A router file is corrupt, truncated, foreign or of a newer format."""

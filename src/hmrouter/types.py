@@ -16,6 +16,16 @@ from hmrouter.errors import InvalidOutcome, UsageError
 DEFAULT_SUITE = "default"
 
 
+def text_hash(text: str) -> str:
+    """What identifies a text: tasks known by it alone, cached vectors, stores that keep no texts.
+
+    >>> text_hash("Fix the failing CI job")[:16]
+    'c923006d4049edfa'
+    """
+    # surrogatepass: half a character, as it comes out of broken JSON, is a text too.
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 class Status(StrEnum):
     """What an execution's ending says about its route."""
 
@@ -70,11 +80,13 @@ class Task:
     suite: str = DEFAULT_SUITE
     text: str = ""
     meta: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
+    text_hash: str = field(default="", compare=False)
+    """Of a text that is not kept: what its cached vector is found by. Empty where the text itself is there."""
 
     @classmethod
     def of_text(cls, text: str, suite: str = DEFAULT_SUITE) -> Task:
         """A task known by its text only: its id is the text's hash."""
-        return cls(id=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16], suite=suite, text=text)
+        return cls(id=text_hash(text)[:16], suite=suite, text=text)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -101,6 +113,8 @@ class Outcome:
     """US dollars, as the source reports them; None if unknown."""
     cost_is_route_mean: bool = False
     """True where the source gives only the mean cost of the route, not of this task."""
+    token_cost: float | None = None
+    """US dollars recomputed from the tokens at list prices; kept apart from what the source reports."""
     input_tokens: int | None = None
     """Prompt tokens, cached ones included."""
     cached_tokens: int | None = None
@@ -114,6 +128,11 @@ class Outcome:
     """Which run of the source."""
     trial: str = ""
     """Which of several executions of the same cell in that run."""
+    model_version: str = ""
+    """The source's own spelling of the model where it says more than the canonical name: a date, a revision."""
+    harness_version: str = ""
+    dataset_version: str = ""
+    """Version and split of the data set that the task comes from."""
 
     def __post_init__(self) -> None:
         if not self.task.id:
@@ -125,7 +144,7 @@ class Outcome:
             raise InvalidOutcome(f"score {self.score} is outside 0 to 1")
         if self.n_trials < 0:
             raise InvalidOutcome(f"n_trials {self.n_trials} is negative")
-        for name in ("cost", "seconds"):
+        for name in ("cost", "token_cost", "seconds"):
             value = getattr(self, name)
             if value is not None and not (value >= 0.0 and math.isfinite(value)):
                 raise InvalidOutcome(f"{name} {value} is not a finite number of at least 0")

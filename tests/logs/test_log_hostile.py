@@ -30,7 +30,11 @@ CSV = {
     "task missing": (HEADER + b"\n ,m,h,1\n", "line 2: task id is empty"),
     "model missing": (HEADER + b"\nt,,h,1\n", "line 2: model is missing"),
     "harness missing": (HEADER + b"\nt,m,,1\n", "line 2: harness is missing"),
-    "task too long": (HEADER + b"\n" + b"t" * 600 + b",m,h,1\n", "has 600 characters; the limit is 512"),
+    "task too long": (HEADER + b"\n" + b"t" * 1001 + b",m,h,1\n", "has 1001 bytes; the limit is 1000"),
+    "task too long in Chinese": (
+        HEADER + b"\n" + "\u4fee".encode() * 400 + b",m,h,1\n",
+        "has 1200 bytes; the limit is 1000",
+    ),
     "negative cost": (WIDE + b"-1,,,,,,\n", "line 2: cost -1.0 is not a finite number of at least 0"),
     "infinite cost": (WIDE + b"1e999,,,,,,\n", "line 2: cost inf is not a finite number"),
     "cost in words": (WIDE + b"cheap,,,,,,\n", "line 2: cost 'cheap' is not a number"),
@@ -129,6 +133,42 @@ def test_bad_jsonl(tmp_path: Path, content: bytes, expected: str, packed: bool) 
     assert expected in message_of(log, "jsonl")
 
 
+LATIN = "task,model,harness,score\nt,m,h,1\ncaf\u00e9,m,h,1\n".encode("latin-1")
+SNIFFED = {
+    "mixed encodings": (GOOD + LATIN.splitlines()[2], "line 3: byte 4 (0xe9) is not valid UTF-8; convert the file"),
+    "UTF-16": (GOOD.decode().encode("utf-16"), "it is binary data or UTF-16 text, and UTF-8 is expected"),
+    "UTF-32": (OK.decode().encode("utf-32"), "it is binary data or UTF-16 text, and UTF-8 is expected"),
+    "NaN cost": (WIDE + b"nan,,,,,,\n", "line 2: cost nan is not a finite number of at least 0"),
+    "negative cost": (OK.replace(b"1}", b'1, "cost": -1}'), "line 1: cost -1.0 is not a finite number of at least 0"),
+    "minus infinity": (OK.replace(b"1}", b'1, "cost": -Infinity}'), "line 1: cost -inf is not a finite number"),
+    "lone surrogate": (OK + OK.replace(b'"t"', b'"\\udc80"'), "line 2: the line holds half of a surrogate pair"),
+    "surrogate in bytes": (OK + OK.replace(b'"t"', b'"\xed\xa0\x80"'), "line 2: byte 11 (0xed) is not valid UTF-8"),
+    "deep JSON line": (OK + b'{"meta": ' + b'{"a": ' * 50_000 + b"}", "line 2: the line is nested too deeply"),
+    "deep JSON document": (b'{\n"a": ' + b"[" * 200_000, "no known log format recognised"),
+    "NUL at the end": (GOOD + b"\0" * 100_000, "it is binary data"),
+    "NUL far behind": (GOOD + b"t,m,h,1\n" * 20_000 + b"\0", "line 20003: NUL byte"),
+    "no database": (b"this is a database, really", "holds no outcomes, not a single row"),
+    "half a database": (b"SQLite format 3\0" + bytes(range(256)) * 20, ""),
+    "an executable": (b"\x7fELF" + bytes(2000), "it is binary data"),
+}
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize(("content", "expected"), SNIFFED.values(), ids=SNIFFED.keys())
+def test_bad_files_whose_format_is_not_given(tmp_path: Path, content: bytes, expected: str, packed: bool) -> None:
+    log = tmp_path / "runs.db"
+    log.write_bytes(gzip.compress(content) if packed else content)
+    assert expected in message_of(log)
+
+
+def test_line_ends_of_windows_are_fine(tmp_path: Path) -> None:
+    log = tmp_path / "runs"
+    log.write_bytes(GOOD.replace(b"\n", b"\r\n"))
+    assert [(o.task.id, o.score) for o in read_logs(log)] == [("t", 1.0)]
+    log.write_bytes(OK.replace(b"\n", b"\r\n") * 2)
+    assert [(o.task.id, o.score) for o in read_logs(log)] == [("t", 1.0)] * 2
+
+
 def test_a_long_value_does_not_flood_the_message(tmp_path: Path) -> None:
     log = tmp_path / "runs.csv"
     log.write_bytes(HEADER + b'\nt,m,h,"' + b"line\n" * 50_000 + b'"\n')
@@ -194,11 +234,11 @@ def memory_below(limit: int) -> Iterator[None]:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("format", ["csv", "jsonl"])
+@pytest.mark.parametrize("format", ["auto", "csv", "jsonl"])
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 def test_an_endless_line_does_not_fill_the_memory(tmp_path: Path, format: str, packed: bool) -> None:
     log = tmp_path / "runs"
-    content = b'{"text": "' + b"x" * (12 * RECORD_LIMIT)
+    content = b'{"text": "' + b"x" * 100_000_000
     log.write_bytes(gzip.compress(content, 1) if packed else content)
     del content
     with memory_below(6 * RECORD_LIMIT):
@@ -207,7 +247,7 @@ def test_an_endless_line_does_not_fill_the_memory(tmp_path: Path, format: str, p
 
 def test_a_quote_that_is_never_closed_does_not_fill_the_memory(tmp_path: Path) -> None:
     log = tmp_path / "runs.csv"
-    log.write_bytes(HEADER + b'\nt,m,h,"' + b"short line\n" * RECORD_LIMIT)
+    log.write_bytes(HEADER + b'\nt,m,h,"' + b"a line of some length\n" * (RECORD_LIMIT // 4))
     with memory_below(10 * RECORD_LIMIT):
         assert "is a quote never closed?" in message_of(log)
 

@@ -22,6 +22,7 @@ from hmrouter.types import Outcome, Route, Status, Task
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
 names = texts.filter(lambda text: text.strip() != "")
+versions = st.just("") | names
 amounts = st.none() | st.floats(0, 1e9, allow_nan=False)
 counts = st.none() | st.integers(0, 2**63 - 1)
 metas = st.dictionaries(texts, st.none() | st.booleans() | st.integers(-9, 9) | texts, max_size=3)
@@ -36,18 +37,22 @@ def outcomes(draw: st.DrawFn) -> Outcome:
         Task(draw(names), draw(names), draw(texts), draw(metas)),
         draw(routes),
         draw(scores),
-        draw(st.integers(0, 1000)),
-        status,
-        draw(amounts),
-        draw(st.booleans()),
-        draw(counts),
-        draw(counts),
-        draw(counts),
-        draw(amounts),
-        draw(st.none() | st.datetimes(timezones=st.just(UTC))),
-        draw(names),
-        draw(names),
-        draw(names),
+        n_trials=draw(st.integers(0, 1000)),
+        status=status,
+        cost=draw(amounts),
+        cost_is_route_mean=draw(st.booleans()),
+        token_cost=draw(amounts),
+        input_tokens=draw(counts),
+        cached_tokens=draw(counts),
+        output_tokens=draw(counts),
+        seconds=draw(amounts),
+        when=draw(st.none() | st.datetimes(timezones=st.just(UTC))),
+        source=draw(names),
+        run=draw(names),
+        trial=draw(names),
+        model_version=draw(versions),
+        harness_version=draw(versions),
+        dataset_version=draw(versions),
     )
 
 

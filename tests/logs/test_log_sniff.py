@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hmrouter.errors import LogError, UnknownName
-from hmrouter.logs import READERS, formats, read_logs, sniff
+from hmrouter.logs import READERS, format_names, read_logs, sniff
 
 TABLE = {"task": ["t"], "route": ["h:m"], "score": [1]}
 
@@ -24,6 +24,8 @@ TABLE = {"task": ["t"], "route": ["h:m"], "score": [1]}
         (b"a,b\n", "csv"),
         (b'{"task": "t", "route": "h:m"}\n', "jsonl"),
         (b'\xef\xbb\xbf\n {"task": "t"}', "jsonl"),
+        (b'{"task": bad}\n', "jsonl"),
+        (b'{"text": "' + b"x" * 100_000 + b'"}\n', "jsonl"),
     ],
 )
 def test_text_formats(tmp_path: Path, content: bytes, format: str) -> None:
@@ -53,8 +55,23 @@ def test_exactly_one_reader_takes_a_path(tmp_path: Path) -> None:
 def test_nothing_recognised(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "runs.csv"
     path.write_bytes(content)
-    with pytest.raises(LogError, match="no known log format recognised; known are benchmark, parquet, jsonl, csv"):
+    with pytest.raises(LogError, match=f"no known log format recognised; known are {', '.join(format_names())}"):
         read_logs(path)
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ('{\n  "runs": [],\n  "colour": "red"\n}', "; it is a JSON document with runs, colour"),
+        ('{"runs": [\n1, 2]}', "; it is a JSON document with runs"),
+        ('[{"task": "t", "score": 1}]', ""),
+        ("<html><body>a, b</body></html>", ""),
+    ],
+)
+def test_a_document_of_an_unknown_kind_is_no_table(tmp_path: Path, document: str, said: str) -> None:
+    (tmp_path / "a.json").write_text(document)
+    with pytest.raises(LogError, match=f"no known log format recognised; known are {', '.join(format_names())}{said}$"):
+        read_logs(tmp_path / "a.json")
 
 
 def test_a_folder_of_nothing(tmp_path: Path) -> None:
@@ -68,9 +85,11 @@ def test_an_empty_file(tmp_path: Path) -> None:
         read_logs(tmp_path / "a.csv")
 
 
-def test_a_directory_where_a_file_is_expected(tmp_path: Path) -> None:
-    with pytest.raises(LogError, match="is a directory, not a file"):
+def test_a_folder_without_the_named_format(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"task": "t", "route": "h:m", "score": 1}')
+    with pytest.raises(LogError, match=r"no known log format recognised; known are csv; it holds a\.jsonl"):
         list(read_logs(tmp_path, "csv"))
+    assert len(list(read_logs(tmp_path, "jsonl"))) == 1
 
 
 def test_an_unknown_format_is_refused_with_a_suggestion(tmp_path: Path) -> None:
@@ -82,4 +101,4 @@ def test_a_named_format_overrides_sniffing(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("one line of prose\n")
     with pytest.raises(LogError, match="holds no outcomes"):
         list(read_logs(tmp_path / "a", "csv"))
-    assert set(formats()) == {"benchmark", "parquet", "jsonl", "csv"}
+    assert {"benchmark", "parquet", "jsonl", "csv"} <= set(format_names())

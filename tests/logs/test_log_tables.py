@@ -37,14 +37,40 @@ def test_every_field_of_an_outcome_has_a_column(tmp_path: Path) -> None:
         "instance_id": 7, "route": "codex:gpt-5", "score": True, "suite": "ours", "text": "Fix\nit", "meta": {"a": [1]},
         "trials": 3, "status": "unknown", "cost_usd": 0.25, "cost_is_route_mean": True, "input_tokens": 10,
         "cached_tokens": 5.0, "output_tokens": "20", "seconds": 1.5, "when": "2026-01-31T12:00:00+01:00",
-        "source": "s", "run": "r", "trial": "x",
+        "source": "s", "run": "r", "trial": "x", "token_cost": 0.5, "model_version": "2026-01",
+        "harness_version": "1.2", "dataset_version": "v2",
     }  # fmt: skip
     (outcome,) = read_logs(write(tmp_path / "runs.jsonl", json.dumps(row)))
     assert outcome == Outcome(
-        outcome.task, Route("gpt-5", "codex"), 1.0, 3, Status.UNKNOWN, 0.25, True, 10, 5, 20, 1.5,
-        datetime(2026, 1, 31, 11, tzinfo=UTC), "s", "r", "x",
+        outcome.task, Route("gpt-5", "codex"), 1.0, n_trials=3, status=Status.UNKNOWN, cost=0.25,
+        cost_is_route_mean=True, token_cost=0.5, input_tokens=10, cached_tokens=5, output_tokens=20, seconds=1.5,
+        when=datetime(2026, 1, 31, 11, tzinfo=UTC), source="s", run="r", trial="x", model_version="2026-01",
+        harness_version="1.2", dataset_version="v2",
     )  # fmt: skip
     assert (outcome.task.key, outcome.task.text, outcome.task.meta) == (("ours", "7"), "Fix\nit", {"a": [1]})
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "route"),
+    [
+        ("task,score", "t,1", "codex:gpt-5"),
+        ("task,score,model", "t,1,o3", "codex:o3"),
+        ("task,score,model,harness", "t,1,,aider", "aider:gpt-5"),
+        ("task,score,route", "t,1,aider:o3", "aider:o3"),
+        ("task,score,Model", "t,1,o3", "codex:o3"),
+    ],
+)
+def test_what_the_table_says_comes_before_what_the_caller_gives(
+    tmp_path: Path, header: str, row: str, route: str
+) -> None:
+    log = write(tmp_path / "a.csv", header, row)
+    assert [str(outcome.route) for outcome in read_logs(log, model="GPT-5", harness="Codex")] == [route]
+
+
+def test_a_mapped_column_comes_before_what_the_caller_gives(tmp_path: Path) -> None:
+    log = write(tmp_path / "a.csv", "task,score,llm", "t,1,o3")
+    (outcome,) = read_logs(log, model="gpt-5", harness="codex", mapping={"model": "llm"})
+    assert str(outcome.route) == "codex:o3"
 
 
 def test_names_become_canonical_and_unknown_ones_are_counted_per_row(tmp_path: Path) -> None:
@@ -63,6 +89,26 @@ def test_scores_may_be_numbers_or_true_and_false(tmp_path: Path, cell: str, scor
 def test_no_score_is_fine_where_the_machinery_failed(tmp_path: Path) -> None:
     (outcome,) = read_logs(write(tmp_path / "a.csv", HEADER + ",status", "t,m,h,,infra_error"))
     assert (outcome.score, outcome.status) == (None, Status.INFRA_ERROR)
+
+
+def test_a_text_may_be_known_by_its_hash_alone(tmp_path: Path) -> None:
+    found = read_logs(write(tmp_path / "a.csv", HEADER + ",text_hash", "t,m,h,1,abc", "u,m,h,1,"))
+    assert [(outcome.task.text, outcome.task.text_hash) for outcome in found] == [("", "abc"), ("", "")]
+
+
+def test_only_a_row_of_an_export_means_its_empty_cells(tmp_path: Path) -> None:
+    header = "task,model,harness,score,suite,source,run,trial,hmrouter_export"
+    notes = Notes()
+    log = write(tmp_path / "a.csv", header, "t,GPT-5,h,1,,,,,1", "t,GPT-5,h,1,,,,,")
+    exported, plain = read_logs(log, notes=notes)
+    assert exported.key == ("", "", "", "t", "GPT-5", "h", "")
+    assert plain.key == ("default", "a", plain.run, "t", "gpt-5", "h", "0")
+    assert plain.run
+    assert notes.ignored_columns == {}
+    # Somebody took a column out: it is a table like any other.
+    (cut,) = read_logs(write(tmp_path / "a.csv", "task,route,score,hmrouter_export", "t,h:GPT-5,1,1"), notes=notes)
+    assert (str(cut.route), cut.source, cut.trial) == ("h:gpt-5", "a", "0")
+    assert notes.ignored_columns == {str(tmp_path / "a.csv"): {"hmrouter_export"}}
 
 
 def test_repeated_trials_stay_apart(tmp_path: Path) -> None:

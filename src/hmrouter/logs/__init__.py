@@ -1,40 +1,111 @@
-"""Execution logs -> outcomes. `read_logs` recognises the format by what the file holds."""
+"""Execution logs -> outcomes. `read_logs` recognises the format by what the file holds.
+
+formats/            one reader per format, and what two of them share
+base.py             the contract of a reader; what the caller asked for; bad records; messages with file and line
+walk.py             a path -> the logs in it
+archives.py         an archive -> a folder for a while
+members.py          what is in an archive, and how much of it may come out
+zip_file.py         members of ZIP archives
+tar_file.py         members of tar archives
+files.py            bytes and lines, gzip or plain, bounded and counted
+json_file.py        JSON documents, whole or item by item
+json_object.py      JSON text -> one object, strictly
+json_stream.py      the bytes of a document on their way to the parser
+table.py            rows of a table -> outcomes
+fields.py           what the fields of an outcome are called in tables
+cells.py            one cell -> one value
+harness_output.py   what a harness prints itself, recognised to say that it is no log of outcomes
+"""
 
 from __future__ import annotations
 
+import itertools
 import os.path
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
-from hmrouter.errors import UnknownName
-from hmrouter.logs.base import Notes, Reader, Request, problem
-from hmrouter.logs.benchmark import BenchmarkReader, benchmark_directories, read_benchmark
-from hmrouter.logs.csv_file import CsvReader
+from hmrouter.logs.archives import is_archive
+from hmrouter.logs.base import Notes, Reader, Refusals, Request
 from hmrouter.logs.fields import check_mapping
-from hmrouter.logs.files import head
-from hmrouter.logs.jsonl_file import JsonlReader
-from hmrouter.logs.parquet_file import ParquetReader
+from hmrouter.logs.formats.benchmark import BenchmarkReader, benchmark_directories, read_benchmark, refuse_mixing
+from hmrouter.logs.formats.csv_file import CsvReader
+from hmrouter.logs.formats.hal_site import HalSiteReader
+from hmrouter.logs.formats.hal_upload import HalUploadReader
+from hmrouter.logs.formats.harbor import HarborReader
+from hmrouter.logs.formats.inspect_log import InspectReader
+from hmrouter.logs.formats.jsonl_file import JsonlReader
+from hmrouter.logs.formats.openhands_index import OpenHandsIndexReader
+from hmrouter.logs.formats.openhands_output import OpenHandsOutputReader
+from hmrouter.logs.formats.parquet_file import ParquetReader
+from hmrouter.logs.formats.swebench_report import SweBenchReportReader
+from hmrouter.logs.formats.swebench_site import SweBenchSiteReader
+from hmrouter.logs.formats.terminal_bench import TerminalBenchReader
+from hmrouter.logs.formats.workspace_bench import WorkspaceBenchReader
+from hmrouter.logs.walk import Part, parts
 from hmrouter.names import Names
 from hmrouter.types import Outcome
 
-__all__ = ["Notes", "Reader", "Request", "benchmark_directories", "formats", "read_benchmark", "read_logs", "sniff"]
+__all__ = [
+    "Notes", "Part", "Reader", "Refusals", "Request",
+    "benchmark_directories", "check_suite", "find_logs", "format_names", "read_benchmark", "read_logs", "sniff",
+]  # fmt: skip
 
-READERS: tuple[Reader, ...] = (BenchmarkReader(), ParquetReader(), JsonlReader(), CsvReader())
+READERS: tuple[Reader, ...] = (
+    BenchmarkReader(),
+    HarborReader(),
+    TerminalBenchReader(),
+    InspectReader(),
+    OpenHandsIndexReader(),
+    OpenHandsOutputReader(),  # before SWE-bench's: a run folder holds a report of theirs
+    SweBenchReportReader(),
+    SweBenchSiteReader(),
+    HalSiteReader(),
+    HalUploadReader(),
+    WorkspaceBenchReader(),
+    ParquetReader(),
+    JsonlReader(),
+    CsvReader(),
+)
 """In the order in which they are tried: the particular before the general."""
 
 
-def formats() -> tuple[str, ...]:
+def format_names() -> tuple[str, ...]:
     """The names of the formats that can be read.
 
-    >>> formats()
-    ('benchmark', 'parquet', 'jsonl', 'csv')
+    >>> format_names()[:4]
+    ('benchmark', 'harbor', 'terminal-bench', 'inspect')
     """
     return tuple(reader.name for reader in READERS)
 
 
 def sniff(path: str | Path) -> str:
     """The name of the format that a file or directory is in, by its content."""
-    return _recognise(Path(path)).name
+    with closing(find_logs(path)) as found:
+        return next(found).reader.name
+
+
+def find_logs(
+    path: str | Path,
+    format: str = "auto",
+    notes: Notes | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> Generator[Part, None, None]:
+    """The logs at a path: itself, or those in the folder or archive that it is; what is passed over is noted.
+
+    Close it if you stop before its end: an archive lies unpacked while its logs are read.
+    """
+    return parts(Path(path), READERS, Notes() if notes is None else notes, format, mapping)
+
+
+def check_suite(
+    path: str | Path, suite: str | None, format: str = "auto", mapping: Mapping[str, str] | None = None
+) -> None:
+    """Refuse one suite for a folder or archive of several benchmark directories: it would mix their tasks."""
+    if not suite or not (os.path.isdir(path) or is_archive(Path(path))):
+        return
+    with closing(find_logs(path, format, mapping=mapping)) as found:
+        refuse_mixing(suite, sum(isinstance(part.reader, BenchmarkReader) for part in found))
 
 
 def read_logs(
@@ -44,13 +115,15 @@ def read_logs(
     names: Names | None = None,
     *,
     mapping: Mapping[str, str] | None = None,
+    model: str | None = None,
+    harness: str | None = None,
     notes: Notes | None = None,
 ) -> Iterator[Outcome]:
-    """The outcomes in a log, streaming: memory does not grow with the size of the texts.
+    """The outcomes in a log, or in all logs of a folder or archive, streaming: memory does not grow with their size.
 
-    `suite` is for outcomes whose log names none, `mapping` (field -> column) for tables with columns of their own
-    naming, `notes` is filled with what was ignored. The first thing that cannot be read raises a `LogError` with
-    file and line.
+    `suite` is for outcomes whose log names none, as are `model` and `harness`; `mapping` (field -> column) for tables
+    with columns of their own naming; `notes` is filled with what was ignored. What cannot be read raises a `LogError`
+    with file and line.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -59,21 +132,18 @@ def read_logs(
     ...     [(o.task.id, str(o.route), o.score, o.cost) for o in read_logs(log)]
     [('fix-ci', 'codex:gpt-5', 1.0, 0.42)]
     """
-    path = Path(path)
-    request = Request.of(suite, names, mapping, notes)
+    notes = Notes() if notes is None else notes
+    request = Request(
+        suite, Names() if names is None else names, mapping or {}, model=model, harness=harness, notes=notes
+    )
     check_mapping(request.mapping)
-    if format == "auto":
-        return _recognise(path).read(path, request)
-    for reader in READERS:
-        if reader.name == format:
-            return reader.read(path, request)
-    raise UnknownName("format", format, ["auto", *formats()])
+    check_suite(path, suite, format, request.mapping)
+    found = find_logs(path, format, notes, request.mapping)
+    first = next(found)  # what is wrong with the path itself is said now, not when the first outcome is asked for
 
+    def outcomes() -> Iterator[Outcome]:
+        with closing(found):
+            for part in itertools.chain([first], found):
+                yield from part.read(request)
 
-def _recognise(path: Path) -> Reader:
-    if not os.path.isdir(path) and not head(path):
-        raise problem(path, "is empty")
-    for reader in READERS:
-        if reader.sniff(path):
-            return reader
-    raise problem(path, f"no known log format recognised; known are {', '.join(formats())}")
+    return outcomes()

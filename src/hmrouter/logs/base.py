@@ -5,17 +5,25 @@ A reader turns one format into outcomes. Adding a format is one file with such a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from hmrouter.errors import LogError
 from hmrouter.names import Names
-from hmrouter.types import Outcome
+from hmrouter.types import Outcome, Route
 
 MESSAGE_LIMIT = 500
 """Characters of an error message: a hostile cell must not flood a terminal or a log."""
+
+PLACE_LIMIT = 200
+"""Characters of the place in a file, which may be named by what the file holds."""
+
+SHOWN_REFUSALS = 20
+"""How many refused records, and how many different reasons, are told one by one."""
 
 NOTED_COLUMNS = 100
 """About how many ignored columns are remembered per file: every JSON line can bring new ones."""
@@ -28,46 +36,98 @@ class Notes:
     ignored_columns: dict[str, set[str]] = field(default_factory=dict)
     """Per file: the columns that no field of an outcome is read from."""
     skipped: list[str] = field(default_factory=list)
-    """Folders beside the benchmark directories that are not one."""
+    """Files and folders of a walked folder in which no log was recognised, with the reason where there is one."""
     without_query: int = 0
     """Outcomes whose task `queries.jsonl` does not list; their text is empty."""
+    remarks: Counter[str] = field(default_factory=Counter)
+    """Anything else that a person should read once, and how often it came up."""
 
     def ignore(self, path: Path, columns: Collection[str]) -> None:
         """Remember columns of a file that are not read."""
         if columns:
-            noted = self.ignored_columns.setdefault(str(path), set())
+            noted = self.ignored_columns.setdefault(shown(path), set())
             if len(noted) < NOTED_COLUMNS:
                 noted.update(columns)
+
+
+@dataclass
+class Refusals:
+    """The records that cannot be outcomes. A file with one is refused whole, unless `skip` leaves them out."""
+
+    skip: bool = False
+    """Read on without them."""
+    keep: Callable[[dict[str, Any]], None] | None = None
+    """Takes each refused record with its place and the reason, for a file that a person can correct."""
+    count: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    """How many records each reason refused; many different ones are counted together."""
+    first: list[str] = field(default_factory=list)
+    """The first few, each with its file and line."""
+
+    def add(self, error: LogError, record: object) -> None:
+        """Count one more."""
+        self.count += 1
+        message = str(error)
+        if len(self.first) < SHOWN_REFUSALS:
+            self.first.append(message)
+        reason = error.reason or message
+        self.reasons[reason if reason in self.reasons or len(self.reasons) < SHOWN_REFUSALS else "other"] += 1
+        if self.keep is not None:
+            self.keep({"error": message, "record": record})
+
+    def raise_any(self) -> None:
+        """Refuse what was read, if something in it was refused and nobody asked to read on."""
+        if self.count and not self.skip:
+            more = f"; and {self.count - len(self.first):,} more" if self.count > len(self.first) else ""
+            rest = "" if self.count == 1 else f" ({self.count:,} bad records; --skip-bad imports the rest)"
+            raise LogError("; ".join(self.first) + more + rest)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What the caller asked for, beside the path."""
 
-    suite: str | None
+    suite: str | None = None
     """The suite of outcomes whose log does not name one."""
-    names: Names
+    names: Names = field(default_factory=Names)
     """Turns the log's spellings of models and harnesses into canonical ones."""
-    mapping: Mapping[str, str]
+    mapping: Mapping[str, str] = field(default_factory=dict)
     """Field -> column, where a table does not use the usual column names."""
-    notes: Notes
+    model: str | None = None
+    """The model of logs that do not name it."""
+    harness: str | None = None
+    """The harness of logs that do not name it."""
+    pattern: re.Pattern[str] | None = None
+    """Finds `(?P<model>...)` and `(?P<harness>...)` in the free-form name of a run that does not say them."""
+    notes: Notes = field(default_factory=Notes)
+    """Filled while reading."""
+    refusals: Refusals = field(default_factory=Refusals)
     """Filled while reading."""
 
-    @classmethod
-    def of(
-        cls,
-        suite: str | None = None,
-        names: Names | None = None,
-        mapping: Mapping[str, str] | None = None,
-        notes: Notes | None = None,
-    ) -> Request:
-        """A request in which what is None has its default."""
-        return cls(
-            suite,
-            Names() if names is None else names,
-            {} if mapping is None else mapping,
-            Notes() if notes is None else notes,
+    def route(self, model: str | None, harness: str | None, found: str = "") -> Route:
+        """The route of a record: what the log says, else what `found` (the name of its run or folder) says through
+        the pattern, else what the caller gave; a refusal that asks for what is missing.
+
+        >>> str(Request(harness="codex").route("GPT-5", None))
+        'codex:gpt-5'
+        """
+        said = self.pattern.search(found) if self.pattern is not None else None
+        groups = said.groupdict() if said else {}
+        model = model or groups.get("model") or self.model
+        harness = harness or groups.get("harness") or self.harness
+        if model and harness:
+            return Route(self.names.model(model), self.names.harness(harness))
+        missing = " and ".join(kind for kind, value in (("model", model), ("harness", harness)) if not value)
+        options = " ".join(f"--{kind} NAME" for kind in missing.split(" and "))
+        named = f" of {found!r}" if found else ""
+        raise LogError(
+            f"the log does not say the {missing}{named}; give {options}, or --pattern with a regular expression that"
+            " finds (?P<model>...) and (?P<harness>...) in that name"
         )
+
+    def refuse(self, path: Path, error: object, at: str, record: object) -> None:
+        """Count a record that cannot be an outcome; the reader goes on with the next."""
+        self.refusals.add(problem(path, error, at), record)
 
 
 class Reader(Protocol):
@@ -77,10 +137,38 @@ class Reader(Protocol):
     """What `--format` calls it."""
 
     def sniff(self, path: Path) -> bool:
-        """Whether the content looks like this format. Cheap, and never by the file's name."""
+        """Whether the content of a file, or the layout of a directory, is this format's. Cheap, and no guess by the
+        file's ending."""
 
     def read(self, path: Path, request: Request) -> Iterator[Outcome]:
-        """The outcomes, in the order of the log, streaming; a `LogError` at the first problem."""
+        """The outcomes, in the order of the log, streaming.
+
+        A record that cannot be an outcome goes to `request.refuse`; a `LogError` says that nothing more can be read.
+        """
+
+
+UNPACKED: dict[Path, Path] = {}
+"""Folders in which an archive lies unpacked at the moment -> the archive."""
+
+
+def shown(path: Path) -> str:
+    """A path for messages, one line. One in an unpacked archive begins with the archive, not with a temporary folder.
+
+    >>> shown(Path("two\\nlines.csv"))
+    'two\\\\nlines.csv'
+    """
+    for folder, archive in UNPACKED.items():
+        if path.is_relative_to(folder):
+            inner = path.relative_to(folder)
+            return shown(archive) if inner == Path(".") else f"{shown(archive)}/{printable(str(inner))}"
+    return printable(str(path))
+
+
+def printable(text: str) -> str:
+    """The text with what a terminal would not print, or would obey, written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def problem(path: Path, message: object, at: str = "") -> LogError:
@@ -89,7 +177,11 @@ def problem(path: Path, message: object, at: str = "") -> LogError:
     >>> print(problem(Path("runs.csv"), "score 1.7 is outside 0 to 1", at="line 7"))
     runs.csv line 7: score 1.7 is outside 0 to 1
     """
-    text = " ".join(str(message).split())
-    if len(text) > MESSAGE_LIMIT:
-        text = text[: MESSAGE_LIMIT - 1] + "…"
-    return LogError(f"{path} {at}: {text}" if at else f"{path}: {text}")
+    text, place = _bounded(str(message), MESSAGE_LIMIT), _bounded(at, PLACE_LIMIT)
+    return LogError(f"{shown(path)} {place}: {text}" if place else f"{shown(path)}: {text}", reason=text)
+
+
+def _bounded(text: str, limit: int) -> str:
+    start = text[: 10 * limit]  # the whole may be megabytes
+    line = printable(" ".join(start.split()))
+    return line if len(line) <= limit and start == text else line[: limit - 1] + "…"

@@ -19,8 +19,8 @@ from hmrouter.errors import InvalidOutcome
 from hmrouter.logs.json_object import load_object
 from hmrouter.types import Status
 
-NAME_LIMIT = 512
-"""Characters of what goes into a key: ids and names. Databases index these, and cannot index much more."""
+NAME_BYTES = 1000
+"""UTF-8 bytes of what goes into a key: ids and names. Databases index these, and cannot index much more."""
 
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _LARGEST_INTEGER = 2**63 - 1  # what a database column holds
@@ -38,8 +38,8 @@ def name(value: Any, field: str) -> str:
         if type(value) is not int:
             raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not text")
         value = str(value)
-    if len(value) > NAME_LIMIT:
-        raise InvalidOutcome(f"{field} {reprlib.repr(value)} has {len(value)} characters; the limit is {NAME_LIMIT}")
+    if len(value) > NAME_BYTES // 4 and (size := len(value.encode("utf-8", "surrogatepass"))) > NAME_BYTES:
+        raise InvalidOutcome(f"{field} {reprlib.repr(value)} has {size} bytes; the limit is {NAME_BYTES}")
     return "" if not value or value.isspace() else text(value, field)
 
 

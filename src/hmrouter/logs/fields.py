@@ -26,11 +26,13 @@ FIELDS: Mapping[str, Field] = {
     "score": Field(("score",), cells.score),
     "suite": Field(("suite",), cells.name),
     "text": Field(("text",), cells.text),
+    "text_hash": Field(("text_hash",), cells.name),
     "meta": Field(("meta",), cells.meta),
     "n_trials": Field(("n_trials", "trials"), cells.trials),
     "status": Field(("status",), cells.status),
     "cost": Field(("cost", "cost_usd"), cells.number),
     "cost_is_route_mean": Field(("cost_is_route_mean",), cells.flag),
+    "token_cost": Field(("token_cost", "token_cost_usd"), cells.number),
     "input_tokens": Field(("input_tokens",), cells.integer),
     "cached_tokens": Field(("cached_tokens",), cells.integer),
     "output_tokens": Field(("output_tokens",), cells.integer),
@@ -39,7 +41,17 @@ FIELDS: Mapping[str, Field] = {
     "source": Field(("source",), cells.name),
     "run": Field(("run",), cells.name),
     "trial": Field(("trial",), cells.name),
+    "model_version": Field(("model_version",), cells.name),
+    "harness_version": Field(("harness_version",), cells.name),
+    "dataset_version": Field(("dataset_version",), cells.name),
 }
+
+KEY = ("suite", "source", "run", "trial")
+"""Fields that identify an outcome beside its task and its route, and that have a default."""
+
+EXPORT, EXPORT_VERSION = "hmrouter_export", "1"
+"""The column, and what stands in it, that marks a row of an export: its key and its names are as they are, empty or of
+another spelling. In any other table an empty cell means that the table does not say."""
 
 EXPECTED = "task (or task_id, query_id, instance_id), model and harness (or route), score"
 
@@ -52,6 +64,8 @@ class Binding:
     """Field -> position of its column."""
     ignored: frozenset[str]
     """Columns that no field is read from."""
+    export: int | None = None
+    """Position of the column that marks rows of an export, if there is one and the whole key."""
 
 
 def check_mapping(mapping: Mapping[str, str]) -> None:
@@ -94,8 +108,9 @@ def bind(columns: Sequence[str], mapping: Mapping[str, str], unread: Collection[
     missing = [field for field in required if field not in at]
     if missing:
         raise InputError(f"no column for {', '.join(missing)}; found {_listed(columns)}; expected {EXPECTED}")
-    used = set(at.values())
-    return Binding(at, frozenset(columns[place] for place in range(len(columns)) if place not in used))
+    export = places.get(EXPORT) if at.keys() >= set(KEY) else None
+    used = {*at.values(), export}
+    return Binding(at, frozenset(columns[place] for place in range(len(columns)) if place not in used), export)
 
 
 def _plain(column: str) -> str:

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from hmrouter.errors import InputError, InvalidOutcome, UsageError
+from hmrouter.errors import InputError, InvalidOutcome, LogError, UsageError
+from hmrouter.logs import cells
 from hmrouter.logs.base import Request, problem
-from hmrouter.logs.fields import FIELDS, Binding, bind
+from hmrouter.logs.fields import EXPORT, EXPORT_VERSION, FIELDS, KEY, Binding, bind
 from hmrouter.logs.files import content_hash
-from hmrouter.names import Names
 from hmrouter.types import DEFAULT_SUITE, Outcome, Route, Task
 
 Row = tuple[int, tuple[str, ...], Sequence[Any]]
 """Where it stands in the file, its column names, its cells."""
+
+
+class TableReader(ABC):
+    """Reads tables of any purpose; which ones are outcomes is told by their columns."""
+
+    @abstractmethod
+    def columns(self, path: Path) -> Sequence[str]:
+        """The column names, of the first record where each has its own."""
+
+    def holds_outcomes(self, path: Path, mapping: Mapping[str, str]) -> bool:
+        """Whether there is a column for the task and one for the score: then it is meant to be read, whatever else is
+        missing."""
+        there = {_plain(column) for column in self.columns(path)}
+        wanted = ((mapping[field],) if field in mapping else FIELDS[field].columns for field in ("task", "score"))
+        return all(any(_plain(column) in there for column in columns) for columns in wanted)
 
 
 @dataclass
@@ -43,7 +60,7 @@ class Origin:
     def of_file(cls, path: Path, request: Request, *, unit: str = "line", header: str = "") -> Origin:
         """A file on its own: the source is its name without endings, the same for `runs.csv` and `runs.csv.gz`."""
         bare = path.with_suffix("") if path.suffix == ".gz" else path
-        return cls(path, suite=request.suite or DEFAULT_SUITE, source=bare.stem, unit=unit, header=header)
+        return cls(path, suite=request.suite or DEFAULT_SUITE, source=file_name(bare.stem), unit=unit, header=header)
 
     @cached_property
     def run(self) -> str:
@@ -58,67 +75,122 @@ class Origin:
         return str(ordinal)
 
 
+def file_name(name: str) -> str:
+    """The name of a file as text for keys: its bytes need not be UTF-8, and a database takes nothing else.
+
+    >>> file_name("caf\\udce9")
+    'caf\ufffd'
+    """
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+def given(columns: Sequence[str], request: Request) -> dict[str, str]:
+    """Columns that a table lacks and the caller speaks for: `--model` and `--harness` hold for all of its rows.
+
+    >>> given(["task", "model", "score"], Request(model="gpt-5", harness="codex"))
+    {'harness': 'codex'}
+    """
+    there = {_plain(column) for column in columns} | request.mapping.keys()
+    said = {} if "route" in there else {"model": request.model, "harness": request.harness}
+    return {field: value for field, value in said.items() if value and field not in there}
+
+
 def outcomes(rows: Iterator[Row], origin: Origin, request: Request) -> Iterator[Outcome]:
-    """Convert rows one by one; the first that cannot be an outcome raises a `LogError` with its place."""
-    routes = _routes(request.names)
+    """Convert rows one by one. One that cannot be an outcome is refused; a `LogError` says that none of them can."""
+    routes = _routes(request)
+    refused_before = request.refusals.count
 
     @lru_cache(maxsize=256)  # one entry for a table, a few for JSON lines of different shapes
     def converter(columns: tuple[str, ...]) -> Callable[[Sequence[Any]], Outcome]:
-        binding = bind(columns, request.mapping, origin.unread)
+        extra = given(columns, request)
+        binding = bind((*columns, *extra), request.mapping, origin.unread)
         request.notes.ignore(origin.path, binding.ignored)
-        return _converter(binding, origin, request, routes)
+        return _converter(binding, origin, request, routes, tuple(extra.values()))
 
     place = 0
     for place, columns, values in rows:
         try:
             convert = converter(columns)
         except InputError as error:
-            raise problem(origin.path, error, origin.header or f"{origin.unit} {place}") from None
+            if origin.header:  # true of every row that follows
+                raise problem(origin.path, error, origin.header) from None
+            request.refuse(origin.path, error, f"{origin.unit} {place}", dict(zip(columns, values, strict=True)))
+            continue
         try:
+            if len(values) != len(columns):
+                raise InputError(wrong_width(values, columns))
             outcome = convert(values)
+        except LogError:  # the file, not the row: its hash is computed when the first row needs it
+            raise
         except (InputError, UsageError) as error:
-            raise problem(origin.path, error, f"{origin.unit} {place}") from None
+            whole = len(values) == len(columns)
+            record = dict(zip(columns, values, strict=True)) if whole else list(values)
+            request.refuse(origin.path, error, f"{origin.unit} {place}", record)
+            continue
         yield outcome
-    if not place:
+    if not place and request.refusals.count == refused_before:
         raise problem(origin.path, "holds no outcomes, not a single row")
 
 
+def wrong_width(values: Sequence[Any], columns: Sequence[str]) -> str:
+    """What to say of a row that is not as wide as its header."""
+    return f"{len(values)} cells where the header has {len(columns)} columns"
+
+
 def _converter(
-    binding: Binding, origin: Origin, request: Request, routes: Callable[[str, str], Route]
+    binding: Binding, origin: Origin, request: Request, routes: Callable[[str, str], Route], extra: tuple[str, ...]
 ) -> Callable[[Sequence[Any]], Outcome]:
     read = [(field, place, FIELDS[field].convert) for field, place in binding.at.items()]
     tasks, notes = origin.tasks, request.notes
+    as_written = lru_cache(maxsize=4096)(Route)
 
     def convert(values: Sequence[Any]) -> Outcome:
+        if extra:
+            values = (*values, *extra)
         cell = {field: convert(values[place], field) for field, place, convert in read}
+        exported = binding.export is not None and _is_export(values[binding.export])
         if "route" in cell:
             parsed = Route.parse(cell.pop("route"))
-            route = routes(parsed.model, parsed.harness)
+            model, harness = parsed.model, parsed.harness
         else:
-            route = routes(cell.pop("model"), cell.pop("harness"))
-        suite = cell.pop("suite", "") or origin.suite
-        source = cell.pop("source", "") or origin.source
-        run = cell.pop("run", "") or origin.run
+            model, harness = cell.pop("model"), cell.pop("harness")
+        route = as_written(model, harness) if exported else routes(model, harness)
+        suite, source, run, trial = (cell.pop(field, "") for field in KEY)
         task_id = cell.pop("task")
+        if not exported:
+            suite, source, run = suite or origin.suite, source or origin.source, run or origin.run
+            trial = trial or origin.trial(suite, source, run, task_id, route)
         if tasks is None:
-            task = Task(task_id, suite, cell.pop("text", ""), cell.pop("meta", {}))
+            task = Task(task_id, suite, cell.pop("text", ""), cell.pop("meta", {}), cell.pop("text_hash", ""))
         elif task_id in tasks:
             task = tasks[task_id]
         else:
             task = Task(task_id, suite)
             notes.without_query += 1
-        trial = cell.pop("trial", "") or origin.trial(suite, source, run, task_id, route)
         return Outcome(task, route, cell.pop("score"), source=source, run=run, trial=trial, **cell)
 
     return convert
 
 
-def _routes(names: Names) -> Callable[[str, str], Route]:
+def _is_export(mark: Any) -> bool:
+    version = cells.name(mark, EXPORT)
+    if version not in ("", EXPORT_VERSION):
+        raise InvalidOutcome(f"{EXPORT} {version!r} is of another version of hmrouter; this one reads {EXPORT_VERSION}")
+    return bool(version)
+
+
+def _routes(request: Request) -> Callable[[str, str], Route]:
     shared = lru_cache(maxsize=4096)(Route)  # a log repeats few routes often
+    names = request.names
 
     def route(model: str, harness: str) -> Route:
+        model, harness = model or request.model or "", harness or request.harness or ""
         if not model or not harness:
             raise InvalidOutcome(f"{'harness' if model else 'model'} is missing")
         return shared(names.model(model), names.harness(harness))
 
     return route
+
+
+def _plain(column: str) -> str:
+    return column.strip().lower()

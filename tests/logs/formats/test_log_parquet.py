@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hmrouter.errors import LogError, MissingExtra
-from hmrouter.logs import Notes, read_logs
+from hmrouter.logs import Notes, Part, Refusals, Request, read_logs
+from hmrouter.logs.formats.parquet_file import ParquetReader
 
 BASE = {"task": ["a", "b"], "model": ["m", "m"], "harness": ["h", "h"], "score": [1.0, 0.0]}
 
@@ -62,6 +63,19 @@ def test_other_columns_are_not_decoded_but_noted(tmp_path: Path) -> None:
     log = write(tmp_path / "a.parquet", colour=["x" * 2_000_000, ""])
     assert len(list(read_logs(log, notes=notes))) == 2
     assert notes.ignored_columns == {str(log): {"colour"}}
+
+
+def test_a_row_that_cannot_be_kept_is_refused_and_the_rest_is_read(tmp_path: Path) -> None:
+    request = Request(refusals=Refusals(skip=True))
+    log = write(tmp_path / "a.parquet", text=["x" * 2_000_000, "short"])
+    assert [outcome.task.id for outcome in Part(log, ParquetReader()).read(request)] == ["b"]
+    assert request.refusals.first == [f"{log} row 1: a cell holds more than 1 MiB, the limit"]
+
+
+def test_what_the_caller_gives_stands_in_for_a_column(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"task": ["a"], "model": ["o3"], "score": [1]}), tmp_path / "a.parquet")
+    (outcome,) = read_logs(tmp_path / "a.parquet", model="gpt-5", harness="codex")
+    assert str(outcome.route) == "codex:o3"
 
 
 def test_a_missing_column(tmp_path: Path) -> None:

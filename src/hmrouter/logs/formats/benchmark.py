@@ -7,15 +7,15 @@ queries.jsonl  query_id, text, meta
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hmrouter.errors import InputError, UsageError
 from hmrouter.logs import cells
-from hmrouter.logs.base import Notes, Request, problem
-from hmrouter.logs.csv_file import csv_rows
-from hmrouter.logs.jsonl_file import jsonl_objects
-from hmrouter.logs.table import Origin, outcomes
+from hmrouter.logs.base import Notes, Request, problem, shown
+from hmrouter.logs.formats.csv_file import csv_rows
+from hmrouter.logs.formats.jsonl_file import jsonl_objects
+from hmrouter.logs.table import Origin, file_name, outcomes
 from hmrouter.names import Names
 from hmrouter.types import Outcome, Task
 
@@ -23,7 +23,7 @@ OUTCOMES = "outcomes.csv"
 QUERIES = "queries.jsonl"
 
 # A directory says what its outcomes are about: these never come from a column of outcomes.csv.
-OF_THE_DIRECTORY = ("suite", "source", "run", "text", "meta")
+OF_THE_DIRECTORY = ("suite", "source", "run", "text", "text_hash", "meta")
 
 
 class BenchmarkReader:
@@ -32,8 +32,8 @@ class BenchmarkReader:
     name = "benchmark"
 
     def sniff(self, path: Path) -> bool:
-        """A directory that holds one of the two files, or directories that do."""
-        return os.path.isdir(path) and bool(benchmark_directories(path))
+        """A directory that holds one of the two files."""
+        return os.path.isdir(path) and _is_benchmark(path)
 
     def read(self, path: Path, request: Request) -> Iterator[Outcome]:
         """One outcome per row of each `outcomes.csv`."""
@@ -42,11 +42,8 @@ class BenchmarkReader:
         directories = benchmark_directories(path, request.notes)
         if not directories:
             raise problem(path, f"neither holds {OUTCOMES} and {QUERIES} nor directories that do")
-        if request.suite and len(directories) > 1:
-            raise UsageError(
-                f"one suite {request.suite!r} for {len(directories)} benchmarks would mix their tasks;"
-                " leave it out (each gets its own name) or read them one by one"
-            )
+        if request.suite:
+            refuse_mixing(request.suite, len(directories))
         for directory in directories:
             yield from _read(directory, request)
 
@@ -61,15 +58,26 @@ def benchmark_directories(path: Path, notes: Notes | None = None) -> list[Path]:
     except OSError as error:
         raise problem(path, f"cannot be read: {error.strerror or error}") from None
     if notes is not None:
-        notes.skipped.extend(str(folder) for folder in folders if folder not in found)
+        notes.skipped.extend(shown(folder) for folder in folders if folder not in found)
     return found
+
+
+def refuse_mixing(suite: str, directories: int) -> None:
+    """Ids are unique within a benchmark only, so one suite must not hold the tasks of two."""
+    if directories > 1:
+        raise UsageError(
+            f"one suite {suite!r} for {directories} benchmarks would mix their tasks;"
+            " leave it out (each gets its own name) or read them one by one"
+        )
 
 
 def read_benchmark(
     path: str | Path, suite: str | None = None, names: Names | None = None, notes: Notes | None = None
 ) -> Iterator[Outcome]:
     """The outcomes of a benchmark directory, or of a folder of them."""
-    return BenchmarkReader().read(Path(path), Request.of(suite, names, notes=notes))
+    request = Request(suite, Names() if names is None else names, notes=Notes() if notes is None else notes)
+    yield from BenchmarkReader().read(Path(path), request)
+    request.refusals.raise_any()
 
 
 def _is_benchmark(path: Path) -> bool:
@@ -82,26 +90,38 @@ def _read(directory: Path, request: Request) -> Iterator[Outcome]:
     for file in files:
         if not os.path.isfile(file):
             raise problem(directory, f"no {file.name} in it; a benchmark directory holds {OUTCOMES} and {QUERIES}")
-    name = directory.absolute().name
-    suite = request.suite or name
+    tasks = {task.id: task for task in directory_tasks(directory, request)}
+    yield from directory_outcomes(directory, tasks, request, files)
+
+
+def directory_outcomes(
+    directory: Path, tasks: Mapping[str, Task], request: Request, files: tuple[Path, ...] = ()
+) -> Iterator[Outcome]:
+    """The rows of `outcomes.csv`, on those tasks; the run is the content of `files`, else of that file alone."""
+    path, name = directory / OUTCOMES, _name(directory)
     origin = Origin(
-        files[0], suite=suite, source=name, header="header", files=files,
-        tasks=_tasks(files[1], suite), unread=OF_THE_DIRECTORY,
+        path, suite=request.suite or name, source=name, header="header", files=files,
+        tasks=tasks, unread=OF_THE_DIRECTORY,
     )  # fmt: skip
-    yield from outcomes(csv_rows(files[0]), origin, request)
+    yield from outcomes(csv_rows(path, request), origin, request)
 
 
-def _tasks(path: Path, suite: str) -> dict[str, Task]:
-    tasks: dict[str, Task] = {}
-    for line, query in jsonl_objects(path):
+def directory_tasks(directory: Path, request: Request) -> Iterator[Task]:
+    """The lines of `queries.jsonl`; one that is no task, or one that was there before, is refused."""
+    path, suite = directory / QUERIES, request.suite or _name(directory)
+    seen: set[str] = set()
+    for line, query in jsonl_objects(path, request):
         try:
-            query_id = cells.name(query.get("query_id"), "query_id")
-            if not query_id:
-                raise InputError("query_id is missing")
-            if query_id in tasks:
-                raise InputError(f"query_id {query_id!r} appears twice")
+            task_id = cells.name(query.get("query_id"), "query_id")
             text, meta = cells.text(query.get("text"), "text"), cells.meta(query.get("meta"), "meta")
-            tasks[query_id] = Task(query_id, suite, text, meta)
+            if not task_id or task_id in seen:
+                raise InputError(f"query_id {task_id!r} appears twice" if task_id else "query_id is missing")
         except InputError as error:
-            raise problem(path, error, at=f"line {line}") from None
-    return tasks
+            request.refuse(path, error, f"line {line}", query)
+            continue
+        seen.add(task_id)
+        yield Task(task_id, suite, text, meta)
+
+
+def _name(directory: Path) -> str:
+    return file_name(directory.absolute().name)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from hmrouter.errors import LogError, UsageError
-from hmrouter.logs import Notes, benchmark_directories, read_benchmark, read_logs
+from hmrouter.logs import Notes, Part, Refusals, Request, benchmark_directories, read_benchmark, read_logs
+from hmrouter.logs.formats.benchmark import BenchmarkReader
 from hmrouter.types import Outcome, Route, Task
 
 HEADER = "query_id,model,harness,score,n_trials,cost_usd,cost_is_route_mean"
@@ -84,12 +87,13 @@ def test_identity_cannot_be_mapped_either(tmp_path: Path) -> None:
 def test_a_folder_of_benchmarks_yields_all_by_name(tmp_path: Path) -> None:
     for name in ("b", "a", "half"):
         benchmark(tmp_path / name)
-    (tmp_path / "notes").mkdir()
-    (tmp_path / ".cache").mkdir()
+    for name in ("notes", ".cache"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "todo.txt").write_text("nothing of interest")
     notes = Notes()
     outcomes = list(read_logs(tmp_path, notes=notes))
     assert [outcome.source for outcome in outcomes] == ["a"] * 3 + ["b"] * 3 + ["half"] * 3
-    assert notes.skipped == [str(tmp_path / "notes")]
+    assert notes.skipped == [str(tmp_path / "notes" / "todo.txt")]
     assert benchmark_directories(tmp_path) == [tmp_path / "a", tmp_path / "b", tmp_path / "half"]
 
 
@@ -97,7 +101,19 @@ def test_one_suite_for_several_benchmarks_is_refused(tmp_path: Path) -> None:
     benchmark(tmp_path / "a")
     benchmark(tmp_path / "b")
     with pytest.raises(UsageError, match="one suite 'x' for 2 benchmarks would mix their tasks"):
-        list(read_logs(tmp_path, suite="x"))
+        list(read_benchmark(tmp_path, suite="x"))
+    with pytest.raises(UsageError, match="one suite 'x' for 2 benchmarks would mix their tasks"):
+        read_logs(tmp_path, suite="x")
+    assert {o.task.suite for o in read_logs(tmp_path / "a", suite="x")} == {"x"}
+
+
+def test_one_suite_for_an_archive_of_several_benchmarks_is_refused(tmp_path: Path) -> None:
+    for name in ("deep/a", "deep/er/b"):
+        benchmark(tmp_path / "bench" / name)
+    shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path / "bench")
+    with pytest.raises(UsageError, match="one suite 'x' for 2 benchmarks would mix their tasks"):
+        read_logs(tmp_path / "packed.zip", suite="x")
+    assert {o.task.suite for o in read_logs(tmp_path / "packed.zip")} == {"a", "b"}
 
 
 @pytest.mark.parametrize(
@@ -125,6 +141,22 @@ def test_broken_outcomes(tmp_path: Path) -> None:
         list(read_logs(path))
 
 
+def test_all_bad_lines_of_both_files_are_told_at_once(tmp_path: Path) -> None:
+    path = benchmark(tmp_path / "mine", (*ROWS, "q2,gpt-5,Codex,1.7,1,,"), (*QUERIES, {"query_id": "q1"}, []))
+    with pytest.raises(LogError) as caught:
+        list(read_logs(path))
+    for place in ("queries.jsonl line 4: query_id 'q1' appears twice", "queries.jsonl line 5", "outcomes.csv line 5"):
+        assert str(path / place) in str(caught.value)
+    request = Request(refusals=Refusals(skip=True))
+    assert len(list(Part(path, BenchmarkReader()).read(request))) == 3
+    assert request.refusals.count == 3
+
+
+def test_a_name_that_is_not_unicode_can_still_be_stored(tmp_path: Path) -> None:
+    path = benchmark(Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")))
+    assert {outcome.task.suite for outcome in read_logs(path)} == {"caf\ufffd"}
+
+
 @pytest.mark.parametrize("file", ["outcomes.csv", "queries.jsonl"])
 def test_half_a_benchmark(tmp_path: Path, file: str) -> None:
     path = benchmark(tmp_path / "mine")
@@ -135,6 +167,8 @@ def test_half_a_benchmark(tmp_path: Path, file: str) -> None:
 
 def test_not_a_benchmark(tmp_path: Path) -> None:
     with pytest.raises(LogError, match=r"neither holds outcomes\.csv and queries\.jsonl nor directories that do"):
+        list(read_benchmark(tmp_path))
+    with pytest.raises(LogError, match="no known log format recognised; known are benchmark; it holds nothing"):
         list(read_logs(tmp_path, "benchmark"))
     (tmp_path / "a.csv").write_text("x")
     with pytest.raises(LogError, match=r"is not a directory; a benchmark is one with outcomes\.csv"):
