@@ -14,12 +14,11 @@ import pytest
 
 from hmrouter.dataset import Dataset
 from hmrouter.errors import EmbedderMismatch, EndpointError, UsageError
-from hmrouter.features.base import text_hash
 from hmrouter.features.cache import KEPT_AT_A_TIME, embed_cached
 from hmrouter.features.openai import OpenAIEmbedder
 from hmrouter.router import Router
 from hmrouter.store import OutcomeStore
-from hmrouter.types import Outcome, Route, Task
+from hmrouter.types import Outcome, Route, Task, text_hash
 
 if TYPE_CHECKING:
     from tests.features.conftest import Server

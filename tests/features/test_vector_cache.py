@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hmrouter.features.base import Embedder, Vectors, text_hash
+from hmrouter.features.base import Embedder, Vectors
 from hmrouter.features.cache import VectorCache, embed_cached
 from hmrouter.features.lsa import LSA
 from hmrouter.state import State
+from hmrouter.types import text_hash
 
 
 class Counting(Embedder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,10 @@ CODEX = Route("gpt-5", "codex")
 CLAUDE = Route("claude-opus-4-5", "claude-code")
 
 
+def counts(report: AddReport) -> tuple[int, int]:
+    return report.new, report.known
+
+
 def world(n: int) -> Iterator[Outcome]:
     for i in range(n):
         yield Outcome(Task(f"t{i}", text=f"text {i}"), CODEX, score=i % 2, source="test", run="r")
@@ -32,17 +37,17 @@ def store(url: str) -> Iterator[OutcomeStore]:
 
 def test_a_second_add_of_the_same_outcomes_adds_nothing(store: OutcomeStore) -> None:
     n = BATCH + 7
-    assert store.add(world(n)) == AddReport(new=n, known=0)
+    assert counts(store.add(world(n))) == (n, 0)
     before = set(store.outcomes())
-    assert store.add(world(n + 3)) == AddReport(new=3, known=n)
+    assert counts(store.add(world(n + 3))) == (3, n)
     assert before < set(store.outcomes())
     assert store.count() == n + 3
 
 
 def test_the_first_of_two_outcomes_with_one_key_stays(store: OutcomeStore) -> None:
     first, second = Outcome(Task("t"), CODEX, score=1.0), Outcome(Task("t"), CODEX, score=0.0)
-    assert store.add([first, second]) == AddReport(new=1, known=1)
-    assert store.add([second]) == AddReport(new=0, known=1)
+    assert counts(store.add([first, second])) == (1, 1)
+    assert counts(store.add([second])) == (0, 1)
     assert list(store.outcomes()) == [first]
 
 
@@ -68,12 +73,12 @@ def test_an_input_that_fails_late_leaves_the_store_as_it_was(store: OutcomeStore
         raise LogError("line 4006 is cut off")
 
     store.add(world(10))
-    before, summary = list(store.outcomes()), store.summary()
+    before, summary = list(store.outcomes()), replace(store.summary(), bytes=0)  # a server's tables may have grown
     with pytest.raises(LogError, match="line 4006"):
         store.add(broken())
     assert list(store.outcomes()) == before
-    assert store.summary() == summary
-    assert store.add(world(12)) == AddReport(new=2, known=10)
+    assert replace(store.summary(), bytes=0) == summary
+    assert counts(store.add(world(12))) == (2, 10)
 
 
 def test_an_input_that_fails_at_once_makes_no_store(sqlite_url: str, tmp_path: Path) -> None:
@@ -90,11 +95,11 @@ def test_nobody_waits_for_a_slow_input(url: str, store: OutcomeStore) -> None:
     def slow(other: OutcomeStore) -> Iterator[Outcome]:
         for i, outcome in enumerate(world(2 * BATCH)):
             if i == BATCH + BATCH // 2:
-                assert other.add(world(100)) == AddReport(new=100, known=0)
+                assert counts(other.add(world(100))) == (100, 0)
             yield outcome
 
     with OutcomeStore(url, timeout=0.2) as other:
-        assert store.add(slow(other)) == AddReport(new=2 * BATCH - 100, known=100)
+        assert counts(store.add(slow(other))) == (2 * BATCH - 100, 100)
 
 
 def test_progress_counts_every_outcome(store: OutcomeStore) -> None:
@@ -125,7 +130,7 @@ def test_a_text_that_is_known_stays_when_a_later_task_brings_a_meta(store: Outco
 
 def test_a_known_outcome_still_brings_the_text_of_its_task(store: OutcomeStore) -> None:
     store.add([Outcome(Task("t"), CODEX, score=1.0)])
-    assert store.add([Outcome(Task("t", text="late"), CODEX, score=1.0)]) == AddReport(new=0, known=1)
+    assert counts(store.add([Outcome(Task("t", text="late"), CODEX, score=1.0)])) == (0, 1)
     assert [outcome.task.text for outcome in store.outcomes()] == ["late"]
 
 
@@ -169,6 +174,8 @@ def test_numbers_of_numpy_are_stored_as_numbers(store: OutcomeStore) -> None:
         (Outcome(Task("t", text="a\0b"), CODEX, 1.0), "task 't' has a NUL character"),
         (Outcome(Task("t"), CODEX, 1.0, run="a\0b"), "task 't' has a NUL character"),
         (Outcome(Task("t", text="\ud800"), CODEX, 1.0), "half a surrogate pair"),
+        (Outcome(Task("t"), CODEX, 1.0, dataset_version="a\0b"), "task 't' has a NUL character"),
+        (Outcome(Task("t"), CODEX, 1.0, model_version="\udc00"), "half a surrogate pair"),
         (Outcome(Task("t" * 1001), CODEX, 1.0), "1001 bytes; a name has at most 1000"),
         (Outcome(Task("t"), Route("é" * 501, "codex"), 1.0), "model 'éé.* 1002 bytes"),
         (Outcome(Task("t"), CODEX, 1.0, input_tokens=2**63), "9223372036854775808 is too large"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, create_engine, inspect
@@ -14,7 +16,7 @@ from hmrouter.store.engine import open_engine
 from hmrouter.store.migrations import MIGRATIONS, migrate, version_of
 from hmrouter.store.schema import KEPT
 from hmrouter.store.url import parse
-from hmrouter.types import Outcome, Route, Task
+from hmrouter.types import Outcome, Route, Status, Task
 
 OUTCOME = Outcome(Task("t", text="text"), Route("m", "h"), score=1.0)
 
@@ -43,6 +45,8 @@ def test_the_migrated_tables_are_those_of_the_schema(url: str, engine: Engine) -
         assert found == expected
         key = database.get_pk_constraint(table.name)["constrained_columns"]
         assert key == [column.name for column in table.primary_key.columns]
+        indexes = {i["name"]: i["column_names"] for i in database.get_indexes(table.name) if not i["unique"]}
+        assert indexes == {index.name: index.columns.keys() for index in table.indexes}
 
 
 def test_postgresql_sorts_names_by_their_bytes_whatever_its_locale(postgres_url: str) -> None:
@@ -67,6 +71,42 @@ def test_a_store_of_any_version_comes_up_to_date(url: str, engine: Engine, start
         assert store.add([OUTCOME]).new == 1
         assert list(store.outcomes()) == [OUTCOME]
     assert version(engine) == len(MIGRATIONS)
+
+
+V1_ROWS = (
+    "INSERT INTO tasks VALUES (1, 's', 'a', 'Fix it', '1f', '{\"n\": 1}'), (2, 's', 'b', '', NULL, NULL)",
+    "INSERT INTO routes VALUES (1, 'gpt-5', 'codex'), (2, 'o3', 'aider')",
+    "INSERT INTO runs VALUES (1, 'csv', 'r1')",
+    """INSERT INTO outcomes VALUES
+        (1, 1, 1, '', 0.5, 4, 'ok', 0.25, true, 100, 60, 7, 1.5, 86400000000),
+        (1, 2, 1, 't2', NULL, 1, 'infra_error', NULL, false, NULL, NULL, NULL, NULL, NULL),
+        (2, 1, 1, '', 1.0, 1, 'ok', 0.0, false, NULL, NULL, NULL, NULL, NULL)""",
+)
+A, B = Task("a", "s", "Fix it"), Task("b", "s")
+ORIGIN: dict[str, Any] = {"source": "csv", "run": "r1"}
+V1_OUTCOMES = [
+    Outcome(
+        A, Route("gpt-5", "codex"), 0.5, 4, cost=0.25, cost_is_route_mean=True, input_tokens=100, cached_tokens=60,
+        output_tokens=7, seconds=1.5, when=datetime(1970, 1, 2, tzinfo=UTC), **ORIGIN,
+    ),
+    Outcome(A, Route("o3", "aider"), None, status=Status.INFRA_ERROR, trial="t2", **ORIGIN),
+    Outcome(B, Route("gpt-5", "codex"), 1.0, cost=0.0, **ORIGIN),
+]  # fmt: skip
+
+
+def test_what_version_1_stored_is_read_by_this_one(url: str, engine: Engine) -> None:
+    migrate(engine, create=True, timeout=30, steps=MIGRATIONS[:1])
+    with engine.begin() as conn:
+        for statement in V1_ROWS:
+            conn.exec_driver_sql(statement)
+    with OutcomeStore(url) as store:
+        assert list(store.outcomes()) == V1_OUTCOMES
+        assert [outcome.task.meta for outcome in store.outcomes()] == [{"n": 1}, {"n": 1}, {}]
+        assert store.add(V1_OUTCOMES).known == 3
+        (run,) = store.runs()
+        assert run.added is None  # that version did not note it
+        assert store.drop_texts(1) == 0  # the days count from the migration
+        assert store.drop_texts(0) == 1
 
 
 def add_note(conn: Connection) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, delete, event
 
 from hmrouter.errors import UnknownName
-from hmrouter.store import OutcomeStore, Summary
+from hmrouter.store import OutcomeStore
 from hmrouter.store.schema import embeddings, outcomes, routes, runs, tasks
 from hmrouter.types import Outcome, Route, Status, Task
 
@@ -47,6 +47,7 @@ def outcome_lists(draw: st.DrawFn) -> list[Outcome]:
         status=st.sampled_from(Status),
         cost=amounts,
         cost_is_route_mean=st.booleans(),
+        token_cost=amounts,
         input_tokens=counts,
         cached_tokens=counts,
         output_tokens=counts,
@@ -55,6 +56,9 @@ def outcome_lists(draw: st.DrawFn) -> list[Outcome]:
         source=names,
         run=names,
         trial=names,
+        model_version=names,
+        harness_version=names,
+        dataset_version=names,
     )
     return draw(st.lists(one, max_size=12, unique_by=lambda outcome: outcome.key))
 
@@ -116,16 +120,6 @@ def test_an_unknown_suite_is_refused_with_a_suggestion(store: OutcomeStore) -> N
     store.add([Outcome(Task("t", suite="swe-bench"), Route("m", "h"), 1.0)])
     with pytest.raises(UnknownName, match="did you mean 'swe-bench'"):
         next(store.outcomes("swebench"))
-
-
-def test_counts(store: OutcomeStore) -> None:
-    assert store.summary() == Summary(outcomes=0, tasks=0, texts=0, routes=0, suites={}, statuses={})
-    store.add(grid())
-    assert store.count() == 8
-    assert store.suites() == {"x": 6, "y": 2}
-    assert store.summary() == Summary(
-        outcomes=8, tasks=4, texts=3, routes=2, suites={"x": 6, "y": 2}, statuses={"infra_error": 1, "ok": 7}
-    )
 
 
 def test_a_reader_sees_the_store_as_it_was_when_it_began(url: str, store: OutcomeStore) -> None:

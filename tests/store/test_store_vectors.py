@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import Engine
 
 from hmrouter.errors import StoreError, UsageError
-from hmrouter.store import OutcomeStore, text_hash
+from hmrouter.store import OutcomeStore
+from hmrouter.types import text_hash
 
 
 @pytest.fixture

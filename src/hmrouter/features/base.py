@@ -27,11 +27,6 @@ EMBEDDERS = Registry(
 )
 
 
-def text_hash(text: str) -> str:
-    """What a text is cached under."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 class Embedder(ABC):
     """Turns texts into vectors. Constructor arguments are the configuration; `fit` learns, if anything."""
 

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hmrouter.errors import NotFitted
-from hmrouter.features.base import Embedder, Vectors, text_hash
+from hmrouter.features.base import Embedder, Vectors
 from hmrouter.state import State
+from hmrouter.types import text_hash
 
 # A text far longer than any seen in training says "very long", not a number that drowns the topics.
 MAX_DEVIATIONS = 3.0

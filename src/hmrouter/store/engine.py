@@ -27,6 +27,8 @@ class Begin(StrEnum):
     """Look first, then write, and let nobody else do so meanwhile."""
     SNAPSHOT = "snapshot"
     """Read, with all queries seeing the same state of the store."""
+    NOT = "not"
+    """There is none: each statement stands by itself."""
 
 
 def open_engine(url: URL, timeout: float) -> Engine:
@@ -40,6 +42,16 @@ def open_engine(url: URL, timeout: float) -> Engine:
 def transaction(engine: Engine, begin: Begin = Begin.PLAIN) -> Iterator[Connection]:
     """One transaction on a connection of its own; committed at the end, rolled back by an exception."""
     with engine.connect().execution_options(hmrouter_begin=begin) as conn, conn.begin():
+        yield conn
+
+
+@contextmanager
+def outside_transaction(engine: Engine) -> Iterator[Connection]:
+    """A connection for statements that cannot be part of a transaction."""
+    options: dict[str, Any] = {"hmrouter_begin": Begin.NOT}
+    if engine.dialect.name == "postgresql":  # the driver of SQLite begins nothing by itself, see below
+        options["isolation_level"] = "AUTOCOMMIT"
+    with engine.connect().execution_options(**options) as conn:
         yield conn
 
 
@@ -73,11 +85,13 @@ def _sqlite_engine(url: URL, timeout: float) -> Engine:
     def connect(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # the driver would commit before CREATE TABLE; `begin` does it all
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # a text that is dropped is not left in free pages
         connection.execute("PRAGMA temp_store = FILE")  # staged rows go to disk, whatever the build's default
 
     @event.listens_for(engine, "begin")
     def begin(conn: Connection) -> None:
-        conn.exec_driver_sql("BEGIN IMMEDIATE" if _kind(conn) is Begin.ALONE else "BEGIN")
+        if _kind(conn) is not Begin.NOT:
+            conn.exec_driver_sql("BEGIN IMMEDIATE" if _kind(conn) is Begin.ALONE else "BEGIN")
 
     return engine
 
@@ -91,6 +105,8 @@ def _postgresql_engine(url: URL, timeout: float) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(conn: Connection) -> None:
+        if _kind(conn) is Begin.NOT:
+            return
         if _kind(conn) is Begin.SNAPSHOT:
             conn.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             return

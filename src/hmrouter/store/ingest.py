@@ -9,28 +9,29 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, case, func, or_, select, true
+from sqlalchemy import ColumnElement, Connection, Table, and_, case, func, literal, or_, select, true
 
-from hmrouter.store import rows
+from hmrouter.store import rows, texts
+from hmrouter.store.add_report import AddReport, report
 from hmrouter.store.engine import insert
-from hmrouter.store.schema import MEASURED, STAGED, outcomes, routes, runs, staged_outcomes, staged_tasks, tasks
+from hmrouter.store.schema import (
+    MEASURED,
+    STAGED,
+    outcomes,
+    routes,
+    runs,
+    staged_found,
+    staged_outcomes,
+    staged_tasks,
+    tasks,
+)
+from hmrouter.store.times import now_us
 from hmrouter.types import Outcome
 
 BATCH = 1000
-_REMEMBERED = 50_000
-
-
-@dataclass(frozen=True, slots=True)
-class AddReport:
-    """What came of adding outcomes."""
-
-    new: int
-    """Outcomes that the store did not have."""
-    known: int
-    """Outcomes that it had, or that came twice; the first one stays."""
+_REMEMBERED = 200_000  # tasks; some 40 MB
 
 
 def batches(incoming: Iterable[Outcome]) -> Iterator[list[Outcome]]:
@@ -41,7 +42,10 @@ def batches(incoming: Iterable[Outcome]) -> Iterator[list[Outcome]]:
 
 
 def add(
-    conn: Connection, incoming: Iterable[list[Outcome]], progress: Callable[[int], None] | None = None
+    conn: Connection,
+    incoming: Iterable[list[Outcome]],
+    progress: Callable[[int], None] | None = None,
+    keep_text: bool = True,
 ) -> AddReport:
     """Stage and merge batches in the transaction that `conn` is in."""
     for table in STAGED:
@@ -51,26 +55,29 @@ def add(
     for batch in incoming:
         staged = [rows.outcome_row(outcome, total + i) for i, outcome in enumerate(batch)]
         conn.execute(staged_outcomes.insert(), staged)
-        _stage_tasks(conn, batch, seen)
+        _stage_tasks(conn, batch, seen, keep_text)
         total += len(batch)
         if progress:
             progress(len(batch))
     new = _merge(conn) if total else 0
+    added = report(conn, total, new)
     for table in STAGED:
         table.drop(conn, checkfirst=False)
-    return AddReport(new=new, known=total - new)
+    return added
 
 
-def _stage_tasks(conn: Connection, batch: list[Outcome], seen: set[tuple[str, str, bool, bool]]) -> None:
+def _stage_tasks(
+    conn: Connection, batch: list[Outcome], seen: set[tuple[str, str, bool, bool]], keep_text: bool
+) -> None:
     """Send each task once; its text may be long, and comes with every one of its outcomes."""
     if len(seen) > _REMEMBERED:
         seen.clear()  # forgetting only costs a second sending
     staged = []
     for task in (outcome.task for outcome in batch):
-        brings = (task.suite, task.id, bool(task.text), bool(task.meta))
+        brings = (task.suite, task.id, bool(task.text or task.text_hash), bool(task.meta))
         if brings not in seen:
             seen.add(brings)
-            staged.append(rows.task_row(task))
+            staged.append(rows.task_row(task, keep_text))
     if staged:
         statement = insert(conn, staged_tasks)
         conn.execute(
@@ -88,36 +95,41 @@ def _merge(conn: Connection) -> int:
     if conn.dialect.name == "postgresql":
         for table in STAGED:
             conn.exec_driver_sql(f"ANALYZE {table.name}")  # nobody else does it for temporary tables
-    _merge_tasks(conn)
+    now = now_us()
+    _merge_tasks(conn, now)
     _merge_names(conn, routes, ("model", "harness"))
-    _merge_names(conn, runs, ("source", "run"))
-    return _merge_outcomes(conn)
+    _merge_names(conn, runs, ("source", "run"), added_us=now)
+    new = _merge_outcomes(conn)
+    texts.drop_expired(conn, now)
+    return new
 
 
-def _merge_tasks(conn: Connection) -> None:
-    staged, key = staged_tasks.c, ["suite", "task"]
+def _merge_tasks(conn: Connection, now: int) -> None:
+    staged = staged_tasks.c
     same = and_(tasks.c.suite == staged.suite, tasks.c.task == staged.task)
     news = (
-        select(staged_tasks)
+        select(staged_tasks, literal(now))
         .select_from(staged_tasks.outerjoin(tasks, same))
         .where(or_(tasks.c.id.is_(None), _has_gap(tasks.c, staged)))
         .order_by(staged.suite, staged.task)
     )
     statement = insert(conn, tasks)
+    told = and_(tasks.c.text_hash.is_(None), statement.excluded.text_hash.is_not(None))
+    since = case((told, statement.excluded.added_us), else_=tasks.c.added_us)
     conn.execute(
-        statement.from_select(staged.keys(), news).on_conflict_do_update(
-            index_elements=key,
-            set_=_filled(tasks.c, statement.excluded),
+        statement.from_select([*staged.keys(), "added_us"], news).on_conflict_do_update(
+            index_elements=["suite", "task"],
+            set_=_filled(tasks.c, statement.excluded) | {"added_us": since},
             where=_has_gap(tasks.c, statement.excluded),
         )
     )
 
 
-def _merge_names(conn: Connection, table: Table, key: tuple[str, str]) -> None:
+def _merge_names(conn: Connection, table: Table, key: tuple[str, str], **noted: int) -> None:
     names = [staged_outcomes.c[name] for name in key]
     # WHERE true: without a WHERE, SQLite takes ON CONFLICT for the ON of a join.
-    found = select(*names).where(true()).distinct().order_by(*names)
-    conn.execute(insert(conn, table).from_select(key, found).on_conflict_do_nothing())
+    found = select(*names, *map(literal, noted.values())).where(true()).distinct().order_by(*names)
+    conn.execute(insert(conn, table).from_select([*key, *noted], found).on_conflict_do_nothing())
 
 
 def _merge_outcomes(conn: Connection) -> int:
@@ -125,10 +137,7 @@ def _merge_outcomes(conn: Connection) -> int:
     key = (tasks.c.id, routes.c.id, runs.c.id, staged.trial)
     found = (
         select(*key, *(staged[name] for name in MEASURED))
-        .select_from(staged_outcomes)
-        .join(tasks, and_(tasks.c.suite == staged.suite, tasks.c.task == staged.task))
-        .join(routes, and_(routes.c.model == staged.model, routes.c.harness == staged.harness))
-        .join(runs, and_(runs.c.source == staged.source, runs.c.run == staged.run))
+        .select_from(staged_found)
         .where(true())
         .order_by(*key, staged.position)
     )
@@ -146,7 +155,10 @@ def _has_gap(old: Any, new: Any) -> ColumnElement[bool]:
 
 
 def _filled(old: Any, new: Any) -> dict[str, ColumnElement[Any]]:
-    """What is known stays; what is missing comes from the other row."""
+    """What is known stays; what is missing comes from the other row.
+
+    A hash is known for good: a text that was dropped, or never kept, does not come back with the next import.
+    """
     return {
         "text": case((old.text_hash.is_(None), new.text), else_=old.text),
         "text_hash": func.coalesce(old.text_hash, new.text_hash),

@@ -47,7 +47,30 @@ def m001_first_schema(conn: Connection) -> None:
         conn.exec_driver_sql(statement)
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_first_schema,)
+def m002_upkeep(conn: Connection) -> None:
+    """Versions and recomputed costs of outcomes, when things were added, merged names, settings of suites."""
+    name = "TEXT" if conn.dialect.name == "sqlite" else 'TEXT COLLATE "C"'
+    for statement in (
+        # In the order in which an import takes the tables: one that is under way is waited for, not locked out.
+        "ALTER TABLE tasks ADD COLUMN added_us BIGINT",
+        "ALTER TABLE runs ADD COLUMN added_us BIGINT",
+        "ALTER TABLE outcomes ADD COLUMN token_cost DOUBLE PRECISION",
+        f"ALTER TABLE outcomes ADD COLUMN model_version {name} NOT NULL DEFAULT ''",
+        f"ALTER TABLE outcomes ADD COLUMN harness_version {name} NOT NULL DEFAULT ''",
+        f"ALTER TABLE outcomes ADD COLUMN dataset_version {name} NOT NULL DEFAULT ''",
+        "CREATE INDEX outcomes_by_run ON outcomes (run_id)",
+        f"""CREATE TABLE merges (
+            kind {name} NOT NULL, name {name} NOT NULL, into_name {name} NOT NULL, merged_us BIGINT NOT NULL,
+            PRIMARY KEY (kind, name))""",
+        f"""CREATE TABLE suites (
+            suite {name} NOT NULL PRIMARY KEY, half_life_days DOUBLE PRECISION, text_days DOUBLE PRECISION)""",
+        # When the texts came is not known: the days after which they are dropped count from here.
+        f"UPDATE tasks SET added_us = {time.time_ns() // 1000}",
+    ):
+        conn.exec_driver_sql(statement)
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_first_schema, m002_upkeep)
 
 
 def migrate(engine: Engine, *, create: bool, timeout: float, steps: Sequence[Migration] = MIGRATIONS) -> None:

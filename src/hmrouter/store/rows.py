@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from hmrouter.errors import InvalidOutcome
-from hmrouter.types import Outcome, Route, Status, Task
+from hmrouter.store.times import microseconds, moment
+from hmrouter.types import Outcome, Route, Status, Task, text_hash
 
 Row = dict[str, Any]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _LARGEST = 2**63 - 1
 # Two names of this many bytes fit into one index entry of PostgreSQL (2704 bytes).
 _NAME_BYTES = 1000
 
 
-def text_hash(text: str) -> str:
-    """What identifies a text in the store and in the cache of vectors.
-
-    >>> text_hash("Fix the failing CI job")[:16]
-    'c923006d4049edfa'
-    """
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def task_row(task: Task) -> Row:
-    """A task as it is staged."""
-    _check_text(task, task.text)
+def task_row(task: Task, keep_text: bool) -> Row:
+    """A task as it is staged; without its text where that is not to be kept."""
+    text = task.text if keep_text else ""
+    _check_text(task, text + task.text_hash)
     return {
         "suite": task.suite,
         "task": task.id,
-        "text": task.text,
-        "text_hash": text_hash(task.text) if task.text else None,
+        "text": text,
+        "text_hash": text_hash(task.text) if task.text else task.text_hash or None,
         "meta": _json(task) if task.meta else None,
     }
 
@@ -43,7 +33,8 @@ def task_row(task: Task) -> Row:
 def outcome_row(outcome: Outcome, position: int) -> Row:
     """An outcome as it is staged; `position` is its place in the import."""
     together = "".join(outcome.key)
-    _check_text(outcome.task, together)
+    versions = (outcome.model_version, outcome.harness_version, outcome.dataset_version)
+    _check_text(outcome.task, "".join((together, *versions)))
     if len(together) > _NAME_BYTES // 4:  # else it cannot be too long in any script
         _check_lengths(outcome)
     suite, source, run, task, model, harness, trial = outcome.key
@@ -61,12 +52,18 @@ def outcome_row(outcome: Outcome, position: int) -> Row:
         "output_tokens": _int(outcome, outcome.output_tokens),
         "seconds": _float(outcome.seconds),
         "when_us": None if outcome.when is None else _microseconds(outcome, outcome.when),
+        "token_cost": _float(outcome.token_cost),
+        "model_version": outcome.model_version,
+        "harness_version": outcome.harness_version,
+        "dataset_version": outcome.dataset_version,
     }  # fmt: skip
 
 
 def task_of(row: Any) -> Task:
-    """A task from its row."""
-    return Task(id=row.task, suite=row.suite, text=row.text, meta=json.loads(row.meta) if row.meta else {})
+    """A task from its row; with the hash of its text where the text was not kept."""
+    withheld = row.text_hash if row.text_hash and not row.text else ""
+    meta = json.loads(row.meta) if row.meta else {}
+    return Task(id=row.task, suite=row.suite, text=row.text, meta=meta, text_hash=withheld)
 
 
 def outcome_of(row: Any, task: Task, route: Route) -> Outcome:
@@ -74,11 +71,12 @@ def outcome_of(row: Any, task: Task, route: Route) -> Outcome:
     return Outcome(
         task, route, row.score,
         n_trials=row.n_trials, status=Status(row.status),
-        cost=row.cost, cost_is_route_mean=row.cost_is_route_mean,
+        cost=row.cost, cost_is_route_mean=row.cost_is_route_mean, token_cost=row.token_cost,
         input_tokens=row.input_tokens, cached_tokens=row.cached_tokens, output_tokens=row.output_tokens,
         seconds=row.seconds,
-        when=None if row.when_us is None else _EPOCH + timedelta(microseconds=row.when_us),
+        when=moment(row.when_us),
         source=row.source, run=row.run, trial=row.trial,
+        model_version=row.model_version, harness_version=row.harness_version, dataset_version=row.dataset_version,
     )  # fmt: skip
 
 
@@ -95,9 +93,8 @@ def _int(outcome: Outcome, value: int | None) -> int | None:
 
 
 def _microseconds(outcome: Outcome, when: datetime) -> int:
-    aware = when if when.tzinfo else when.replace(tzinfo=UTC)  # a time without a zone is taken as UTC
     try:
-        return (aware.astimezone(UTC) - _EPOCH) // _MICROSECOND
+        return microseconds(when)
     except OverflowError:
         raise InvalidOutcome(f"task {outcome.task.id!r}: {when} is outside the years 1 to 9999 in UTC") from None
 

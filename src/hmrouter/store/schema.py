@@ -11,12 +11,14 @@ from sqlalchemy import (
     Boolean,
     Column,
     Double,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
     Table,
     Text,
     UniqueConstraint,
+    and_,
 )
 from sqlalchemy.dialects import postgresql
 
@@ -41,6 +43,7 @@ tasks = Table(
     Column("text", Text, nullable=False),
     Column("text_hash", _Name),  # NULL until a text was seen; it stays where the text itself is not kept
     Column("meta", Text),  # JSON, NULL where there is none
+    Column("added_us", BigInteger),  # since when the text is here, or the task where it has none
     UniqueConstraint("suite", "task"),
 )
 
@@ -59,6 +62,7 @@ runs = Table(
     Column("id", BigInteger, primary_key=True),
     Column("source", _Name, nullable=False),
     Column("run", _Name, nullable=False),
+    Column("added_us", BigInteger),  # NULL: by a version that did not note it
     UniqueConstraint("source", "run"),
 )
 
@@ -76,6 +80,10 @@ def _measured() -> list[Column[object]]:
         Column("output_tokens", BigInteger),
         Column("seconds", Double),
         Column("when_us", BigInteger),
+        Column("token_cost", Double),
+        Column("model_version", _Name, nullable=False),
+        Column("harness_version", _Name, nullable=False),
+        Column("dataset_version", _Name, nullable=False),
     ]
 
 
@@ -87,6 +95,25 @@ outcomes = Table(
     Column("run_id", BigInteger, primary_key=True),
     Column("trial", _Name, primary_key=True),
     *_measured(),
+    Index("outcomes_by_run", "run_id"),
+)
+
+# Names that are read as another one of their kind; the rows that carry them stay as they are.
+merges = Table(
+    "merges",
+    _metadata,
+    Column("kind", _Name, primary_key=True),  # model or harness
+    Column("name", _Name, primary_key=True),
+    Column("into_name", _Name, nullable=False),  # never merged itself
+    Column("merged_us", BigInteger, nullable=False),
+)
+
+suites = Table(
+    "suites",
+    _metadata,
+    Column("suite", _Name, primary_key=True),
+    Column("half_life_days", Double),
+    Column("text_days", Double),
 )
 
 embeddings = Table(
@@ -119,6 +146,13 @@ staged_outcomes = Table(
     prefixes=["TEMPORARY"],
 )
 
-KEPT = (schema_version, tasks, routes, runs, outcomes, embeddings)
+# Staged outcomes beside the rows that their names stand for, once those are in their places.
+staged_found = (
+    staged_outcomes.join(tasks, and_(tasks.c.suite == staged_outcomes.c.suite, tasks.c.task == staged_outcomes.c.task))
+    .join(routes, and_(routes.c.model == staged_outcomes.c.model, routes.c.harness == staged_outcomes.c.harness))
+    .join(runs, and_(runs.c.source == staged_outcomes.c.source, runs.c.run == staged_outcomes.c.run))
+)
+
+KEPT = (schema_version, tasks, routes, runs, outcomes, merges, suites, embeddings)
 STAGED = (staged_tasks, staged_outcomes)
 MEASURED = tuple(column.name for column in _measured())

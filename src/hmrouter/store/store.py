@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 
@@ -14,12 +16,16 @@ import numpy.typing as npt
 from sqlalchemy import Connection, Engine
 
 from hmrouter.errors import StoreError, UnknownName
-from hmrouter.store import ingest, reading, vectors
+from hmrouter.store import ingest, merges, reading, runs, size, suites, summary, texts, vectors
+from hmrouter.store.add_report import AddReport
 from hmrouter.store.engine import Begin, open_engine, transaction
 from hmrouter.store.failures import clear_errors
-from hmrouter.store.ingest import AddReport
-from hmrouter.store.migrations import migrate
-from hmrouter.store.reading import Summary
+from hmrouter.store.merges import Merge
+from hmrouter.store.migrations import migrate, version_of
+from hmrouter.store.runs import Forgotten, RunInfo
+from hmrouter.store.suites import UNCHANGED, Days, SuiteSettings
+from hmrouter.store.summary import Summary
+from hmrouter.store.times import microseconds, now_us
 from hmrouter.store.url import parse, shown, sqlite_file
 from hmrouter.types import Outcome
 
@@ -35,8 +41,8 @@ class OutcomeStore:
     >>> from hmrouter.types import Outcome, Route, Task
     >>> with OutcomeStore("sqlite://") as store:
     ...     outcome = Outcome(Task("t1", text="Fix the failing CI job"), Route("gpt-5", "codex"), score=1.0)
-    ...     store.add([outcome]), store.add([outcome]), list(store.outcomes()) == [outcome]
-    (AddReport(new=1, known=0), AddReport(new=0, known=1), True)
+    ...     store.add([outcome]).new, store.add([outcome]).new, list(store.outcomes()) == [outcome]
+    (1, 0, True)
     """
 
     def __init__(self, url: str = DEFAULT_URL, *, create: bool = True, timeout: float = 300.0) -> None:
@@ -50,43 +56,127 @@ class OutcomeStore:
         self._lock = threading.Lock()
         self._engine: Engine | None = None
 
-    def add(self, outcomes: Iterable[Outcome], progress: Callable[[int], None] | None = None) -> AddReport:
+    # -- in and out ---------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        outcomes: Iterable[Outcome],
+        progress: Callable[[int], None] | None = None,
+        *,
+        dry_run: bool = False,
+        keep_text: bool = True,
+    ) -> AddReport:
         """Add outcomes, all or nothing; those whose key the store has are left alone.
 
         Memory does not grow with their number. An exception, also one from `outcomes` itself, leaves the store as it
         was. A task that was known without text or meta gets them from the first outcome that brings them.
-        `progress` is called after each batch with the number of outcomes in it.
+        `progress` is called after each batch with the number of outcomes in it. `dry_run` tells what would come of
+        it and adds nothing, not even the store itself. Without `keep_text` only the hashes of the texts are kept.
         """
         incoming = ingest.batches(outcomes)
         first = list(itertools.islice(incoming, 1))  # before a store is made: input that fails at once leaves none
+        whole = itertools.chain(first, incoming)
+        if dry_run and not self._exists():
+            with _throw_away() as elsewhere:
+                return elsewhere.add(itertools.chain.from_iterable(whole), progress, keep_text=keep_text)
         with self._transaction(Begin.PLAIN) as conn:
-            return ingest.add(conn, itertools.chain(first, incoming), progress)
+            report = ingest.add(conn, whole, progress, keep_text)
+            if dry_run:
+                conn.rollback()
+            return report
 
-    def outcomes(self, suite: str | None = None) -> Iterator[Outcome]:
+    def outcomes(self, suite: str | None = None, *, merged: bool = True) -> Generator[Outcome, None, None]:
         """All outcomes, or those of one suite, by suite, task, model, harness, source, run and trial.
 
         They come one at a time, as they were when the first was asked for; a task's outcomes share one `Task`. Times
-        come back in UTC.
+        come back in UTC, merged names as what they are merged into, or as they are stored without `merged`.
         """
         with self._transaction(Begin.SNAPSHOT) as conn:
-            if suite is not None and suite not in (known := reading.suites(conn)):
-                raise UnknownName("suite", suite, known, where=f"store {self}")
-            yield from reading.stream(conn, suite)
+            if suite is not None:
+                self._require_suite(suite, summary.suites(conn))
+            yield from reading.stream(conn, suite, merged)
+
+    def forget(self, run: str, source: str | None = None) -> Forgotten:
+        """Remove a run, and the tasks, routes and vectors that nothing else uses.
+
+        A run that several sources have needs the source.
+        """
+        with self._transaction(Begin.ALONE) as conn:
+            return runs.forget(conn, run, source, self._where)
+
+    # -- what there is ------------------------------------------------------------------------------------------
 
     def count(self) -> int:
         """How many outcomes there are."""
         with self._transaction(Begin.SNAPSHOT) as conn:
-            return reading.count(conn)
+            return summary.count(conn)
 
     def suites(self) -> dict[str, int]:
         """How many outcomes each suite has."""
         with self._transaction(Begin.SNAPSHOT) as conn:
-            return reading.suites(conn)
+            return summary.suites(conn)
+
+    def runs(self) -> list[RunInfo]:
+        """The runs that outcomes came with, by source and run."""
+        with self._transaction(Begin.SNAPSHOT) as conn:
+            return runs.listed(conn)
+
+    def names(self) -> dict[str, dict[str, int]]:
+        """How many outcomes each "model" and each "harness" has, under the names as stored, before merges."""
+        with self._transaction(Begin.SNAPSHOT) as conn:
+            return merges.names(conn)
 
     def summary(self) -> Summary:
         """What the store holds, in numbers."""
         with self._transaction(Begin.SNAPSHOT) as conn:
-            return reading.summary(conn)
+            return summary.summary(conn)
+
+    # -- names that mean the same -------------------------------------------------------------------------------
+
+    def merge(self, kind: str, name: str, into: str) -> Merge:
+        """Read one "model" or "harness" as another one, until it is split off again.
+
+        If `into` is itself merged, its target is taken; what was merged into `name` follows it.
+        """
+        with self._transaction(Begin.ALONE) as conn:
+            return merges.merge(conn, kind, name, into, self._where)
+
+    def split(self, kind: str, name: str) -> None:
+        """Undo the merge of a name."""
+        with self._transaction(Begin.ALONE) as conn:
+            merges.split(conn, kind, name, self._where)
+
+    def merges(self) -> list[Merge]:
+        """The names that are read as another one, by kind and name."""
+        with self._transaction(Begin.SNAPSHOT) as conn:
+            return merges.listed(conn)
+
+    # -- what is kept for how long ------------------------------------------------------------------------------
+
+    def suite_settings(self) -> dict[str, SuiteSettings]:
+        """The settings of the suites that have any."""
+        with self._transaction(Begin.SNAPSHOT) as conn:
+            return suites.settings(conn)
+
+    def set_suite(self, suite: str, half_life_days: Days = UNCHANGED, text_days: Days = UNCHANGED) -> None:
+        """Change settings of a suite; None switches one off. `text_days` takes effect at the end of each `add`."""
+        with self._transaction(Begin.ALONE) as conn:
+            self._require_suite(suite, [*summary.suites(conn), *suites.settings(conn)])
+            suites.change(conn, suite, half_life_days, text_days)
+
+    def drop_texts(self, older_than_days: float, suite: str | None = None, now: datetime | None = None) -> int:
+        """Drop texts that were added so long ago, and keep their hashes; how many there were."""
+        with self._transaction(Begin.ALONE) as conn:
+            if suite is not None:
+                self._require_suite(suite, summary.suites(conn))
+            return texts.drop(conn, older_than_days, suite, now_us() if now is None else microseconds(now))
+
+    def vacuum(self) -> tuple[int, int]:
+        """Give back the room of what was removed; bytes before and after."""
+        with clear_errors(self._url):
+            return size.vacuum(self._open())
+
+    # -- vectors ------------------------------------------------------------------------------------------------
 
     def vectors(self, embedder: str, hashes: Sequence[str]) -> dict[str, vectors.Vector]:
         """The cached vectors of an embedder by `text_hash`; those that are not cached are left out."""
@@ -97,6 +187,8 @@ class OutcomeStore:
         """Cache vectors by `text_hash`, as float32; those that are cached already stay."""
         with self._transaction(Begin.PLAIN) as conn:
             vectors.put(conn, embedder, mapping)
+
+    # -- connections --------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Close the connections; a later use opens them again."""
@@ -119,10 +211,32 @@ class OutcomeStore:
     def __repr__(self) -> str:
         return f"OutcomeStore({str(self)!r})"
 
+    @property
+    def _where(self) -> str:
+        return f"store {self}"
+
+    def _require_suite(self, suite: str, known: Collection[str]) -> None:
+        if suite not in known:
+            raise UnknownName("suite", suite, known, self._where)
+
     @contextmanager
     def _transaction(self, begin: Begin) -> Iterator[Connection]:
         with clear_errors(self._url), transaction(self._open(), begin) as conn:
             yield conn
+
+    def _exists(self) -> bool:
+        """Whether there is a store, without making one. One in memory always is."""
+        file = sqlite_file(self._url)
+        if self._engine is not None or (file is None and self._url.drivername == "sqlite"):
+            return True
+        if file is not None and not file.exists():
+            return False
+        engine = open_engine(self._url, self._timeout)
+        try:
+            with clear_errors(self._url), transaction(engine, Begin.SNAPSHOT) as conn:
+                return version_of(conn) > 0
+        finally:
+            engine.dispose()
 
     def _open(self) -> Engine:
         with self._lock:
@@ -139,3 +253,10 @@ class OutcomeStore:
                 self._dispose = weakref.finalize(self, engine.dispose)  # also where `close` is forgotten
                 self._engine = engine
             return self._engine
+
+
+@contextmanager
+def _throw_away() -> Iterator[OutcomeStore]:
+    """A store for a while; on disk, because what is put into it may not fit into memory."""
+    with tempfile.TemporaryDirectory(prefix="hmrouter-") as folder, OutcomeStore(f"sqlite:///{folder}/tmp.db") as store:
+        yield store

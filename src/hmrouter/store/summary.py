@@ -1,0 +1,91 @@
+"""What a store holds, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, func, select
+
+from hmrouter.store.merges import merged_routes
+from hmrouter.store.schema import outcomes, runs, tasks
+from hmrouter.store.size import size
+from hmrouter.store.times import moment
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a store holds; merged names count as one."""
+
+    outcomes: int
+    tasks: int
+    texts: int
+    """Tasks whose text is kept."""
+    routes: int
+    cells: int
+    """(task, route) pairs with at least one outcome."""
+    runs: int
+    with_cost: int
+    """Outcomes with a reported cost."""
+    with_token_cost: int
+    """Outcomes with a cost recomputed from tokens."""
+    first: datetime | None
+    """When the first outcome with a time happened."""
+    last: datetime | None
+    bytes: int
+    """Room that the store takes, without what a database keeps beside it for a while."""
+    suites: dict[str, int]
+    """Outcomes per suite."""
+    statuses: dict[str, int]
+    """Outcomes per status."""
+
+
+def summary(conn: Connection) -> Summary:
+    """Count everything."""
+    table, route = outcomes.c, merged_routes()
+    counted = select(
+        func.count().label("outcomes"),
+        func.count(table.cost).label("with_cost"),
+        func.count(table.token_cost).label("with_token_cost"),
+        func.min(table.when_us).label("first"),
+        func.max(table.when_us).label("last"),
+    ).select_from(outcomes)
+    all_of_them = conn.execute(counted).one()
+    per_status = select(table.status, func.count().label("number")).group_by(table.status).order_by(table.status)
+    distinct_routes = select(route.c.model, route.c.harness).distinct().subquery()
+    pairs = select(table.task_id, route.c.model, route.c.harness).join(route, route.c.id == table.route_id)
+    distinct_cells = pairs.distinct().subquery()
+    n_tasks, n_texts = conn.execute(
+        select(func.count(), func.count(func.nullif(tasks.c.text, ""))).select_from(tasks)
+    ).one()
+    return Summary(
+        outcomes=all_of_them.outcomes,
+        tasks=n_tasks,
+        texts=n_texts,
+        routes=conn.scalar(select(func.count()).select_from(distinct_routes)) or 0,
+        cells=conn.scalar(select(func.count()).select_from(distinct_cells)) or 0,
+        runs=conn.scalar(select(func.count()).select_from(runs)) or 0,
+        with_cost=all_of_them.with_cost,
+        with_token_cost=all_of_them.with_token_cost,
+        first=moment(all_of_them.first),
+        last=moment(all_of_them.last),
+        bytes=size(conn),
+        suites=suites(conn),
+        statuses={row.status: row.number for row in conn.execute(per_status)},
+    )
+
+
+def suites(conn: Connection) -> dict[str, int]:
+    """Outcomes per suite."""
+    per_suite = (
+        select(tasks.c.suite, func.count().label("number"))
+        .join_from(tasks, outcomes, outcomes.c.task_id == tasks.c.id)
+        .group_by(tasks.c.suite)
+        .order_by(tasks.c.suite)
+    )
+    return {row.suite: row.number for row in conn.execute(per_suite)}
+
+
+def count(conn: Connection) -> int:
+    """All outcomes."""
+    return conn.scalar(select(func.count()).select_from(outcomes)) or 0
