@@ -7,6 +7,7 @@ apart; a harness's never does, because the colon separates harness and model in 
     rules.py     what is regular: providers and release dates are dropped, Claude's family precedes its version
     aliases.py   what is irregular: reads `data/aliases.toml`, and a user's file of the same layout
     table.py     both put together: any spelling -> canonical name, and whether it is known
+    similar.py   names that may be two spellings of one thing, for a person to decide
 
 A name that no table knows is kept in its regular form and counted, never dropped.
 """
