@@ -178,7 +178,7 @@ def test_many_outcomes() -> None:
     data = Dataset(outcomes())
     assert len(data.cells) == n_tasks * n_routes == 300_000
     assert (len(data.models), len(data.harnesses)) == (10, 10)
-    assert sum(getattr(data.cells, f.name).nbytes for f in fields(data.cells)) < 64 * len(data.cells)
+    assert sum(getattr(data.cells, f.name).nbytes for f in fields(data.cells)) < 72 * len(data.cells)
 
 
 # -- views ----------------------------------------------------------------------------------------------------------

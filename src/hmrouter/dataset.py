@@ -2,7 +2,8 @@
 
 A `Dataset` holds only the cells that were run (sorted by task, then route), so a million outcomes on 10^5 tasks
 and 10^3 routes fit in memory; `matrix()` gives the masked dense view where it is small enough to look at. Tasks
-and routes are sorted, so the order in which outcomes arrive never changes anything.
+and routes are sorted, so the order in which outcomes arrive never changes anything. Where a suite has a half-life, old
+outcomes count less than new ones.
 """
 
 from __future__ import annotations
@@ -11,47 +12,20 @@ import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hmrouter.cells import Bools, Cells, Floats, Ints, average_trials, ratio
 from hmrouter.errors import UnknownName, UsageError
+from hmrouter.fading import HalfLife, days_of, half_lives, what_is_left
 from hmrouter.types import Outcome, Route, Status, Task
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 TRAINING_SHARE = 0.7
 """The paper's splits: 70% of the tasks train."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """One entry per (task, route) that was run; the trials of a cell are averaged, their number is kept."""
-
-    task: Ints
-    route: Ints
-    score: Floats
-    trials: Ints
-    """Executions behind the score; 0 where the source counted an absent run as a failure."""
-    weight: Floats
-    """What the score counts for when one more outcome joins the cell: its trials, an absent run counting as one."""
-    cost: Floats
-    """Mean dollars of those trials whose cost is known, NaN if of none."""
-    cost_is_route_mean: Bools
-    seconds: Floats
-    """Mean seconds, NaN if unknown."""
-
-    def __len__(self) -> int:
-        return len(self.task)
-
-    def take(self, which: NDArray[Any]) -> Cells:
-        """The cells at these positions (indices or a mask)."""
-        return Cells(*(getattr(self, f.name)[which] for f in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +50,26 @@ class Dataset:
     """
 
     def __init__(
-        self, outcomes: Iterable[Outcome], *, routes: Iterable[Route] = (), tasks: Iterable[Task] = ()
+        self,
+        outcomes: Iterable[Outcome],
+        *,
+        routes: Iterable[Route] = (),
+        tasks: Iterable[Task] = (),
+        half_life: HalfLife = None,
+        now: datetime | None = None,
     ) -> None:
-        """Collect outcomes; `routes` and `tasks` add ones that were never run."""
+        """Collect outcomes; `routes` and `tasks` add ones that were never run.
+
+        `half_life`: after so many days an outcome counts half, by suite or for all of them. Ages are counted up to
+        `now`, by default the date of the newest outcome that counts, so that what is not fed does not forget.
+        """
         known_tasks: dict[tuple[str, str], Task] = {}
         for t in tasks:
             known_tasks[t.key] = _fuller(known_tasks.get(t.key, t), t)
         task_at = {key: i for i, key in enumerate(known_tasks)}
         route_at = {route: i for i, route in enumerate(dict.fromkeys(routes))}
         ignored: Counter[Status] = Counter()
-        index, numbers = array("q"), array("d")
+        index, numbers, dates = array("q"), array("d"), array("d")
         for o in outcomes:
             key = o.task.key
             if known_tasks.setdefault(key, o.task) is not o.task:
@@ -101,22 +85,37 @@ class Dataset:
                  o.cost_is_route_mean)
             )  # fmt: skip
             numbers.extend((o.score, _nan(o.cost), _nan(o.seconds)))
+            if half_life is not None:
+                dates.append(days_of(o.when))
         task_list = [known_tasks[key] for key in task_at]
         task_order, task_rank = _sorted_order([t.key for t in task_list])
         route_list = list(route_at)
         route_order, route_rank = _sorted_order(route_list)
         ints = np.array(index, dtype=np.int64).reshape(-1, 4)
         reals = np.array(numbers, dtype=np.float64).reshape(-1, 3)
-        cells = _average_trials(task_rank[ints[:, 0]], route_rank[ints[:, 1]], ints[:, 2], ints[:, 3] != 0, reals)
-        self._set(tuple(task_list[i] for i in task_order), tuple(route_list[i] for i in route_order), cells, ignored)
+        fading = half_lives(half_life, {t.suite for t in task_list})
+        fade = None
+        if fading:
+            days = np.array([fading.get(t.suite, np.inf) for t in task_list])
+            fade = what_is_left(_ages(np.array(dates), now), days[ints[:, 0]])
+        at_task, at_route = task_rank[ints[:, 0]], route_rank[ints[:, 1]]
+        cells = average_trials(at_task, at_route, ints[:, 2], ints[:, 3] != 0, reals, fade)
+        in_order = tuple(task_list[i] for i in task_order)
+        self._set(in_order, tuple(route_list[i] for i in route_order), cells, ignored, fading)
 
     def _set(
-        self, tasks: tuple[Task, ...], routes: tuple[Route, ...], cells: Cells, ignored: Mapping[Status, int]
+        self,
+        tasks: tuple[Task, ...],
+        routes: tuple[Route, ...],
+        cells: Cells,
+        ignored: Mapping[Status, int],
+        half_life: Mapping[str, float],
     ) -> None:
         self.tasks = tasks
         self.routes = routes
         self.cells = cells
         self.ignored = dict(ignored)
+        self.half_life = half_lives(half_life, self.suites) if half_life else {}
         self.models = tuple(sorted({r.model for r in routes}))
         self.harnesses = tuple(sorted({r.harness for r in routes}))
 
@@ -167,10 +166,10 @@ class Dataset:
         return np.ma.MaskedArray(dense, mask=np.isnan(dense))
 
     def route_means(self) -> Floats:
-        """Mean score of each route over the tasks it was run on, NaN if on none."""
-        n = np.bincount(self.cells.route, minlength=len(self.routes))
-        total = np.bincount(self.cells.route, weights=self.cells.score, minlength=len(self.routes))
-        return _ratio(total, n)
+        """Mean score of each route over the tasks it was run on, less weight on what has faded; NaN if on none."""
+        n = np.bincount(self.cells.route, weights=self.cells.fade, minlength=len(self.routes))
+        total = np.bincount(self.cells.route, weights=self.cells.fade * self.cells.score, minlength=len(self.routes))
+        return ratio(total, n)
 
     # -- parts ------------------------------------------------------------------------------------------------
 
@@ -190,23 +189,20 @@ class Dataset:
         keep_route = np.array([r in wanted_routes for r in self.routes], dtype=bool)
         cells = self.cells.take(keep_task[self.cells.task] & keep_route[self.cells.route])
         new_task, new_route = np.cumsum(keep_task) - 1, np.cumsum(keep_route) - 1
-        renumbered = Cells(
-            new_task[cells.task], new_route[cells.route], cells.score, cells.trials, cells.weight,
-            cells.cost, cells.cost_is_route_mean, cells.seconds,
-        )  # fmt: skip
         new = object.__new__(Dataset)
         new._set(
             tuple(t for t, keep in zip(self.tasks, keep_task, strict=True) if keep),
             tuple(r for r, keep in zip(self.routes, keep_route, strict=True) if keep),
-            renumbered,
+            replace(cells, task=new_task[cells.task], route=new_route[cells.route]),
             self.ignored,
+            self.half_life,
         )
         return new
 
     def keep(self, which: Bools) -> Dataset:
         """Only these cells (a mask); tasks and routes stay, as not yet run."""
         new = object.__new__(Dataset)
-        new._set(self.tasks, self.routes, self.cells.take(which), self.ignored)
+        new._set(self.tasks, self.routes, self.cells.take(which), self.ignored, self.half_life)
         return new
 
     def splits(self, n: int = 5, seed: int = 0, train: float = TRAINING_SHARE) -> list[Split]:
@@ -281,14 +277,14 @@ def _known(kind: str, asked: Collection[Any] | None, valid: Collection[Any], tex
     return set(asked)
 
 
+def _ages(dates: Floats, now: datetime | None) -> Floats:
+    """Days from each date to now, or to the newest of them; NaN where there is no date."""
+    known = dates[~np.isnan(dates)]
+    return np.asarray((known.max(initial=-np.inf) if now is None else days_of(now)) - dates)
+
+
 def _nan(value: float | None) -> float:
     return np.nan if value is None else value
-
-
-def _ratio(total: NDArray[Any], by: NDArray[Any]) -> Floats:
-    out: Floats = np.full(len(total), np.nan)
-    np.divide(total, by, out=out, where=by > 0)
-    return out
 
 
 def hash_rank(*parts: object) -> bytes:
@@ -306,33 +302,3 @@ def _sorted_order(keys: Sequence[Any]) -> tuple[list[int], Ints]:
     rank = np.empty(len(keys), dtype=np.int64)
     rank[order] = np.arange(len(keys))
     return order, rank
-
-
-def _average_trials(task: Ints, route: Ints, trials: Ints, is_mean: Bools, reals: Floats) -> Cells:
-    """Average the outcomes of each cell, weighted by their number of trials."""
-    # Values are the last sort keys so that the sums below do not depend on the order of arrival.
-    order = np.lexsort((reals[:, 2], reals[:, 1], reals[:, 0], trials, route, task))
-    task, route, trials = task[order], route[order], trials[order]
-    is_mean, reals = is_mean[order], reals[order]
-    new_cell = np.ones(len(task), dtype=bool)
-    new_cell[1:] = (np.diff(task) != 0) | (np.diff(route) != 0)
-    cell = np.cumsum(new_cell) - 1
-    n = int(cell[-1]) + 1 if len(cell) else 0
-    weight = np.maximum(trials, 1).astype(np.float64)
-
-    def mean(values: Floats) -> Floats:
-        known = ~np.isnan(values)
-        total = np.bincount(cell[known], weights=(weight * values)[known], minlength=n)
-        by = np.bincount(cell[known], weights=weight[known], minlength=n)
-        return _ratio(total, by)
-
-    return Cells(
-        task=task[new_cell],
-        route=route[new_cell],
-        score=mean(reals[:, 0]),
-        trials=np.bincount(cell, weights=trials, minlength=n).astype(np.int64),
-        weight=np.bincount(cell, weights=weight, minlength=n).astype(np.float64),
-        cost=mean(reals[:, 1]),
-        cost_is_route_mean=np.bincount(cell, weights=is_mean, minlength=n) > 0,
-        seconds=mean(reals[:, 2]),
-    )

@@ -1,4 +1,4 @@
-"""Running means per route, of scores or of costs."""
+"""Running means per route, of scores or of costs; what has faded counts less."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hmrouter.types import Route
 
 
 class RouteMeans:
-    """Sum and number of the values seen for each route.
+    """Sum and number of the values seen for each route; a faded value is less than one.
 
     >>> means = RouteMeans()
     >>> means.add(Route("gpt-5", "codex"), 1.0)
@@ -23,26 +23,29 @@ class RouteMeans:
     """
 
     def __init__(self) -> None:
-        self._sums: dict[Route, tuple[float, int]] = {}
+        self._sums: dict[Route, tuple[float, float]] = {}
 
     @classmethod
     def of(cls, data: Dataset, field: str = "score") -> Self:
         """The means over a training set's cells where the field is known; a cell counts once, whatever its trials."""
-        return cls.of_cells(data.routes, data.cells.route, getattr(data.cells, field))
+        return cls.of_cells(data.routes, data.cells.route, getattr(data.cells, field), data.cells.faded)
 
     @classmethod
-    def of_cells(cls, routes: Sequence[Route], route: Array, values: Floats) -> Self:
-        """The means of cells given by the place of their route and a value, NaN if unknown."""
+    def of_cells(cls, routes: Sequence[Route], route: Array, values: Floats, fade: Floats | None = None) -> Self:
+        """The means of cells given by the place of their route and a value, NaN if unknown; `fade` weighs them."""
         self = cls()
         known = ~np.isnan(values)
-        n = np.bincount(route[known], minlength=len(routes))
-        total = np.bincount(route[known], weights=values[known], minlength=len(routes))
-        self._sums = {r: (float(total[i]), int(n[i])) for i, r in enumerate(routes) if n[i]}
+        left = None if fade is None else fade[known]
+        n = np.bincount(route[known], weights=left, minlength=len(routes))
+        total = np.bincount(
+            route[known], weights=values[known] if left is None else left * values[known], minlength=len(routes)
+        )
+        self._sums = {r: (float(total[i]), float(n[i])) for i, r in enumerate(routes) if n[i]}
         return self
 
     def add(self, route: Route, value: float) -> None:
         """One more value."""
-        total, n = self._sums.get(route, (0.0, 0))
+        total, n = self._sums.get(route, (0.0, 0.0))
         self._sums[route] = (total + value, n + 1)
 
     def all(self) -> dict[Route, float]:
@@ -51,9 +54,9 @@ class RouteMeans:
 
     def by(self, name: Callable[[Route], str]) -> dict[str, float]:
         """The mean per component, every value counting once."""
-        sums: dict[str, tuple[float, int]] = {}
+        sums: dict[str, tuple[float, float]] = {}
         for route, (value, k) in self._sums.items():
-            total, n = sums.get(name(route), (0.0, 0))
+            total, n = sums.get(name(route), (0.0, 0.0))
             sums[name(route)] = (total + value, n + k)
         return {component: total / n for component, (total, n) in sums.items()}
 
@@ -72,5 +75,5 @@ class RouteMeans:
         """What `state` described."""
         self = cls()
         rows = zip(state.meta["routes"], state.arrays["sums"].tolist(), strict=True)
-        self._sums = {Route.parse(r): (total, int(n)) for r, (total, n) in rows}
+        self._sums = {Route.parse(r): (total, n) for r, (total, n) in rows}
         return self
