@@ -13,6 +13,7 @@ import numpy as np
 from hmrouter.choice import Choice
 from hmrouter.costs import Cost, RouteCosts
 from hmrouter.dataset import Dataset
+from hmrouter.decisions import Elsewhere
 from hmrouter.errors import (
     EmbedderMismatch,
     InputError,
@@ -23,8 +24,10 @@ from hmrouter.errors import (
     UsageError,
 )
 from hmrouter.features.base import EMBEDDERS, Embedder, embedder_named
-from hmrouter.features.cache import VectorCache, embed_cached
+from hmrouter.features.cache import VectorCache, embed_cached, embed_tasks
 from hmrouter.features.descriptions import HarnessDescriptions
+from hmrouter.history.public import Background, Seen, believe, own_families, seen_in
+from hmrouter.history.records import Record
 from hmrouter.policy import Policy
 from hmrouter.pool import select
 from hmrouter.router_file import brief, read_router_file, write_router_file
@@ -50,6 +53,8 @@ class FitReport:
     suites: tuple[str, ...]
     ignored: dict[str, int]
     """Outcomes that say nothing about their route, by status."""
+    history: Background | None = None
+    """What of other suites had a say, None if nothing had."""
 
 
 class Router:
@@ -76,26 +81,38 @@ class Router:
 
     # -- learning -----------------------------------------------------------------------------------------------
 
-    def fit(self, data: Dataset, *, cache: VectorCache | None = None, progress: Progress | None = None) -> Self:
-        """Learn from a data set; its routes become the default pool."""
-        if not len(data.cells):
+    def fit(
+        self,
+        data: Dataset,
+        *,
+        cache: VectorCache | None = None,
+        progress: Progress | None = None,
+        history: Sequence[Record] = (),
+    ) -> Self:
+        """Learn from a data set; its routes become the default pool.
+
+        `history`: how routes did on other suites, for scorers that listen to it. What it says of the data's own suites,
+        or of suites that share their tasks, has no say. With it there may be no outcome at all.
+        """
+        belief = believe(history, data.suites) if history and self.scorer.listens else None
+        if not len(data.cells) and belief is None:
             raise InputError(
                 "there is no outcome with a score to learn from"
                 + (f" ({sum(data.ignored.values())} have status infra_error or unknown)" if data.ignored else "")
                 + "; import some with: hmrouter import PATH"
             )
-        texts = [t.text for t in data.tasks]
-        self.embedder.fit(texts)
+        self.embedder.fit([t.text for t in data.tasks])
         self._described = set(data.harnesses)
         described = embed_cached(self.embedder, [self.descriptions.text(h) for h in data.harnesses], cache)
         vectors = dict(zip(data.harnesses, described, strict=True))
         self.scorer.progress = progress
         try:
-            self.scorer.fit(Training(data, embed_cached(self.embedder, texts, cache), vectors))
+            self.scorer.fit(Training(data, embed_tasks(self.embedder, data.tasks, cache), vectors, belief))
         finally:
             self.scorer.progress = None
         self.costs_ = RouteCosts.fit(data)
-        self.pool_ = data.routes
+        self._hear(() if belief is None else belief.records)
+        self.pool_ = data.routes or tuple(sorted(self._seen))
         trials = np.bincount(data.cells.route, weights=data.cells.trials, minlength=len(data.routes))
         self._runs = Counter({r: int(n) for r, n in zip(data.routes, trials, strict=True)})
         self._observed = {r for r, seen in zip(data.routes, data.observed, strict=True) if seen}
@@ -105,8 +122,24 @@ class Router:
             routes=len(data.routes), observed_routes=len(self._observed), models=len(data.models),
             harnesses=len(data.harnesses), suites=data.suites,
             ignored={str(status): n for status, n in data.ignored.items()},
+            history=None if belief is None else Background.of(belief.records, int(data.cells.trials.sum())),
         )  # fmt: skip
         return self
+
+    @classmethod
+    def from_history(cls, records: Sequence[Record], *, suite: str | None = None, **settings: Any) -> Self:
+        """A router for a suite without outcomes, of what is known from elsewhere; the pool is every route that is.
+
+        What the records say of the suite itself has no say. `settings` are those of the constructor.
+
+        >>> from hmrouter.history.public import shipped
+        >>> router = Router.from_history(shipped())
+        >>> decision = router.route("Fix the failing CI job", allow=["harness=codex,openhands"], max_cost=2.0)
+        >>> decision.observed, router.elsewhere(decision).background.note
+        (False, 'public evidence only')
+        """
+        own = own_families([suite], records) if suite is not None else ()
+        return cls(**settings).fit(Dataset([]), history=[r for r in records if r.family not in own])
 
     def observe(self, outcome: Outcome) -> None:
         """Take in one more outcome, without a refit. `save` keeps it in the file; the store is kept separately."""
@@ -190,6 +223,18 @@ class Router:
             self._component_runs["harness", route.harness],
         )  # fmt: skip
 
+    def elsewhere(self, decision: Decision) -> Elsewhere | None:
+        """What other suites had to do with a decision, None if they had nothing."""
+        if self.report_.history is None:
+            return None
+        background = replace(self.report_.history, own_outcomes=self._runs.total())
+        return Elsewhere(background, {c.route: self._seen.get(c.route, Seen(0, 0)) for c in decision.ranked})
+
+    @property
+    def known_routes(self) -> tuple[Route, ...]:
+        """The default pool, and every route that other suites report."""
+        return tuple(sorted({*self.pool_, *self._seen}))
+
     # -- keeping ------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
@@ -230,7 +275,7 @@ class Router:
             "descriptions": dict(self.descriptions.extra), "described": sorted(self._described),
             "pool": [str(r) for r in self.pool_], "runs": {str(r): n for r, n in self._runs.items()},
             "observed": sorted(str(r) for r in self._observed),
-            "report": {name: getattr(self.report_, name) for name in FitReport.__dataclass_fields__},
+            "report": asdict(self.report_),
         }  # fmt: skip
         parts = {"scorer": self.scorer.state(), "embedder": self.embedder.state(), "costs": self.costs_.state()}
         return State.join(router=State(meta=own), **parts)
@@ -249,7 +294,9 @@ class Router:
         self._runs = Counter({Route.parse(r): int(n) for r, n in own["runs"].items()})
         self._observed = {Route.parse(r) for r in own["observed"]}
         self._described = {str(harness) for harness in own["described"]}
-        self.report_ = FitReport(**{**own["report"], "suites": tuple(own["report"]["suites"])})
+        self.report_ = _report(own["report"])
+        # A scorer that listens to other suites keeps what it heard.
+        self._hear(() if (belief := getattr(scorer, "belief_", None)) is None else belief.records)
         self._refresh()
         if _shapes(self._state()) != _shapes(state):
             raise ValueError("its arrays have other shapes than its settings say")
@@ -268,9 +315,18 @@ class Router:
             self._component_runs["harness", route.harness] += n
         self._costs_of: tuple[Sequence[Route], list[Cost]] | None = None
 
+    def _hear(self, records: Sequence[Record]) -> None:
+        """Take in what is known of routes from other suites, beside what the scorer makes of it."""
+        self._seen = seen_in(records)
+        self._costs_elsewhere = RouteCosts()
+        for record in records:
+            if record.cost is not None:
+                self._costs_elsewhere.add(record.route, record.cost)
+
     def _pool_costs(self, routes: tuple[Route, ...]) -> list[Cost]:
         if self._costs_of is None or self._costs_of[0] != routes:
-            self._costs_of = (routes, self.costs_.of_all(routes))
+            here, there = self.costs_.of_all(routes), self._costs_elsewhere.of_all(routes)
+            self._costs_of = (routes, [_nearest(*costs) for costs in zip(here, there, strict=True)])
         return self._costs_of[1]
 
     def _describe(self, routes: Iterable[Route]) -> None:
@@ -278,6 +334,18 @@ class Router:
         for harness in sorted({r.harness for r in routes} - self._described):
             self.scorer.describe(harness, self.embedder.embed([self.descriptions.text(harness)])[0])
             self._described.add(harness)
+
+
+def _nearest(here: Cost, there: Cost) -> Cost:
+    """The pair's own cost here, else elsewhere, else what its model and harness cost here, else elsewhere."""
+    if here.basis == "route" or there.dollars is None or (there.basis != "route" and here.dollars is not None):
+        return here
+    return Cost(there.dollars, "history" if there.basis == "route" else "history estimate")
+
+
+def _report(kept: dict[str, Any]) -> FitReport:
+    history = Background.from_dict(kept["history"]) if kept.get("history") else None
+    return FitReport(**{**kept, "suites": tuple(kept["suites"]), "history": history})
 
 
 def _shapes(state: State) -> dict[str, tuple[int, ...]]:

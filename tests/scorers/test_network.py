@@ -32,6 +32,8 @@ def cells(kind: str, seed: int = 1) -> tuple[Floats, Floats]:
         weight = (rng.random((B, K)) < 0.5).astype(np.float64)
         weight[0] = 0.0  # a task without any outcome
         weight[:, 1] = 0.0  # a route without any
+    if "faded" in kind:
+        weight *= rng.random((B, K))
     return y, weight / weight.sum()
 
 
@@ -65,7 +67,7 @@ def test_score_and_loss_are_the_papers(interaction: bool) -> None:
 
 
 @pytest.mark.parametrize("interaction", [True, False])
-@pytest.mark.parametrize("kind", ["hard, full", "soft, full", "hard, masked", "soft, masked"])
+@pytest.mark.parametrize("kind", ["hard, full", "soft, full", "hard, masked", "soft, masked", "soft, masked, faded"])
 def test_gradient_equals_finite_differences(interaction: bool, kind: str) -> None:
     """Every parameter of every block."""
     p, inputs = network(interaction)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hmrouter.dataset import Dataset, Ints
+from hmrouter.cells import Ints
+from hmrouter.dataset import Dataset
 from hmrouter.ledger import Ledger
 from hmrouter.scorers import pooled as module
-from hmrouter.scorers.pooled import PRIOR_RATE, Pooled, Shares, scale_of
+from hmrouter.scorers.pooled import Pooled
+from hmrouter.scorers.prior import EVEN, Prior, Shares, scale_of
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route, Task
 
@@ -31,9 +34,11 @@ class World:
     task: Ints
     route: Ints
     score: Floats
+    fade: Floats | None = None
 
     def fit(self, variance: float | None = None, shares: Shares | None = None) -> Pooled:
-        return Pooled.fit(self.x, self.routes, self.task, self.route, self.score, shares, variance)
+        prior = Prior(scale_of(self.score) if variance is None else variance, shares or Shares())
+        return Pooled.fit(self.x, self.routes, self.task, self.route, self.score, prior, self.fade)
 
 
 @st.composite
@@ -43,7 +48,8 @@ def worlds(draw: st.DrawFn) -> World:
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     task, route = np.nonzero(rng.random((n_tasks, len(routes))) < draw(st.sampled_from([0.1, 0.5, 1.0])))
     score = rng.random(len(task)) if draw(st.booleans()) else rng.integers(0, 2, len(task)).astype(np.float64)
-    return World(rng.standard_normal((n_tasks, dims)), routes, task, route, score)
+    fade = np.exp2(-rng.exponential(3.0, len(task))) if draw(st.booleans()) else None
+    return World(rng.standard_normal((n_tasks, dims)), routes, task, route, score, fade)
 
 
 class Oracle:
@@ -63,7 +69,8 @@ class Oracle:
         cells = list(zip(world.task.tolist(), world.route.tolist(), strict=True))
         z = np.array([self.row(world.x[t], world.routes[r]) for t, r in cells]).reshape(-1, self.size)
         same_task = world.task[:, None] == world.task[None, :]
-        of_y = z * prior @ z.T + variance * (shares.task * same_task + shares.noise * np.eye(len(z)))
+        noise = shares.noise * np.ones(len(z)) / (1.0 if world.fade is None else world.fade)
+        of_y = z * prior @ z.T + variance * (shares.task * same_task + np.diag(noise))
         gain = np.linalg.solve(of_y, z * prior).T
         self.mean = middle + gain @ (world.score - z @ middle)
         self.cov = np.diag(prior) - gain @ (z * prior)
@@ -76,11 +83,11 @@ class Oracle:
             row[1 + self.dims + self.names.index(name)] = 1.0
         return row
 
-    def column(self, name: str) -> int:
-        kind, _, rest = name.partition(" ")
-        if kind in ("mu", "x"):
-            return int(rest or -1) + 1
-        return 1 + self.dims + self.names.index((kind, rest))
+    def columns(self, routes: list[Route]) -> Floats:
+        """The columns of the pooled model, in terms of the effects: the weights of x, then sums for routes."""
+        weights = np.eye(self.size)[1 : 1 + self.dims]
+        nothing = np.zeros(self.dims)
+        return np.vstack([weights, *(self.row(nothing, r) for r in routes)])
 
 
 def close(a: Floats, b: Floats) -> bool:
@@ -89,10 +96,13 @@ def close(a: Floats, b: Floats) -> bool:
 
 def same(a: Pooled, b: Pooled) -> bool:
     """Equal posteriors, whatever the order of the columns."""
-    order = [b.columns.index(name) for name in a.columns]
-    return (
-        set(a.columns) == set(b.columns) and close(a.mean, b.mean[order]) and close(a.cov, b.cov[np.ix_(order, order)])
-    )
+    order = columns_of(a, b)
+    return set(a.routes) == set(b.routes) and close(a.mean, b.mean[order]) and close(a.cov, b.cov[np.ix_(order, order)])
+
+
+def columns_of(a: Pooled, b: Pooled) -> list[int]:
+    """Where the columns of one stand in the other."""
+    return [*range(a.dims), *(b.dims + b.routes.index(r) for r in a.routes)]
 
 
 # -- right ----------------------------------------------------------------------------------------------------------
@@ -103,9 +113,9 @@ def same(a: Pooled, b: Pooled) -> bool:
 def test_the_posterior_is_the_textbook_one(world: World, variance: float) -> None:
     shares = Shares(model=0.1, task=0.4)
     pooled, oracle = world.fit(variance, shares), Oracle(world, variance, shares, [])
-    at = [oracle.column(name) for name in pooled.columns]
-    assert close(pooled.mean, oracle.mean[at])
-    assert close(pooled.cov, oracle.cov[np.ix_(at, at)])
+    columns = oracle.columns(pooled.routes)
+    assert close(pooled.mean, columns @ oracle.mean)
+    assert close(pooled.cov, columns @ oracle.cov @ columns.T)
 
 
 @settings(deadline=None, max_examples=300)
@@ -137,7 +147,7 @@ def test_predictions_are_the_textbook_ones_also_for_what_was_never_seen(world: W
 @settings(deadline=None, max_examples=100)
 @given(worlds())
 def test_failures_are_mirrored_successes(world: World) -> None:
-    mirrored = World(world.x, world.routes, world.task, world.route, 1.0 - world.score)
+    mirrored = replace(world, score=1.0 - world.score)
     (mean, var), (other, other_var) = world.fit().predict(world.x, POOL), mirrored.fit().predict(world.x, POOL)
     assert close(mean, 1.0 - other)
     assert close(var, other_var)
@@ -154,11 +164,27 @@ def test_dense_blocks_and_sparse_products_are_the_same(world: World) -> None:
         assert same(dense, world.fit())
 
 
+@settings(deadline=None, max_examples=50)
+@given(worlds())
+def test_what_is_all_fresh_is_not_weighted_to_the_last_bit(world: World) -> None:
+    fresh = replace(world, fade=None).fit()
+    weighted = replace(world, fade=np.ones(len(world.task))).fit()
+    assert np.array_equal(fresh.mean, weighted.mean)
+    assert np.array_equal(fresh.cov, weighted.cov)
+
+
+def test_a_cell_that_has_all_but_faded_says_nothing() -> None:
+    task, route, score = np.array([0, 0, 1]), np.array([0, 5, 5]), np.array([1.0, 0.0, 1.0])
+    world = World(np.ones((2, 1)), POOL, task, route, score, np.array([1.0, 2.0**-60, 1.0]))
+    without = World(np.ones((2, 1)), POOL, task[[0, 2]], route[[0, 2]], score[[0, 2]])
+    assert same(world.fit(0.25), without.fit(0.25))
+
+
 def test_before_any_outcome_there_is_the_prior() -> None:
     nothing = np.zeros(0, dtype=np.int64)
     pooled = Pooled.fit(np.zeros((0, 2)), POOL, nothing, nothing, np.zeros(0))
     mean, var = pooled.predict(np.zeros((1, 2)), POOL)
-    assert (mean == PRIOR_RATE).all()
+    assert (mean == EVEN).all()
     assert np.allclose(var, 0.25 * (5 + 0.03 + 0.02 + 0.04))
 
 
@@ -178,7 +204,7 @@ def test_a_saved_posterior_is_exact_and_apart() -> None:
     assert added is not None
     for each in (pooled, loaded):
         each.update(added, np.ones(1), ledger.routes)
-    assert pooled.columns == loaded.columns
+    assert pooled.routes == loaded.routes
     assert all(np.array_equal(getattr(pooled, f), getattr(loaded, f)) for f in ("mean", "cov"))
     assert not np.array_equal(pooled.cov, kept.arrays["cov"])
     assert all(np.array_equal(kept.arrays[name], state.arrays[name]) for name in kept.arrays)
@@ -187,21 +213,31 @@ def test_a_saved_posterior_is_exact_and_apart() -> None:
 # -- one by one -----------------------------------------------------------------------------------------------------
 
 
-def stream(rng: np.random.Generator, n: int, n_tasks: int, soft: bool) -> list[Outcome]:
-    """Outcomes of few tasks on few routes, so that cells come again, with zero to three trials each."""
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def stream(rng: np.random.Generator, n: int, n_tasks: int, soft: bool, old: int = 0) -> list[Outcome]:
+    """Outcomes of few tasks on few routes, so that cells come again, with zero to three trials each.
+
+    The first `old` of them are one to ten days old, the others of now.
+    """
     scores = rng.random(n) if soft else rng.integers(0, 2, n).astype(np.float64)
     return [
-        Outcome(Task(f"t{rng.integers(n_tasks)}"), POOL[rng.integers(len(POOL))], float(s), int(rng.integers(4)))
-        for s in scores
-    ]
+        Outcome(
+            Task(f"t{rng.integers(n_tasks)}"), POOL[rng.integers(len(POOL))], float(s), int(rng.integers(4)),
+            when=NOW - timedelta(days=float(rng.uniform(1, 10) * (i < old))),
+        )
+        for i, s in enumerate(scores)
+    ]  # fmt: skip
 
 
 def all_at_once(outcomes: list[Outcome], vectors: Mapping[str, Floats], variance: float) -> tuple[Pooled, Ledger]:
-    data = Dataset(outcomes)
+    """With a half-life of two days."""
+    data = Dataset(outcomes, half_life=2.0, now=NOW)
     x = np.array([vectors[t.id] for t in data.tasks]).reshape(len(data.tasks), -1 if outcomes else len(vectors["t0"]))
     ledger = Ledger.of(data, x)
     task, route, score, _ = ledger.cells()
-    return Pooled.fit(ledger.vectors(), ledger.routes, task, route, score, variance=variance), ledger
+    return Pooled.fit(ledger.vectors(), ledger.routes, task, route, score, Prior(variance), ledger.fade()), ledger
 
 
 def one_by_one(outcomes: list[Outcome], first: int, vectors: Mapping[str, Floats], variance: float) -> Pooled:
@@ -231,13 +267,28 @@ def test_one_by_one_is_all_at_once_in_any_order(
         assert same(want, one_by_one(shuffled, 0, vectors, variance))
 
 
+@settings(deadline=None, max_examples=300)
+@given(st.integers(0, 2**32), st.integers(2, 14), st.integers(1, 4), st.integers(0, 3), st.booleans())
+def test_fresh_outcomes_join_faded_ones_one_by_one(seed: int, n: int, n_tasks: int, dims: int, soft: bool) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = {f"t{i}": rng.standard_normal(dims) for i in range(n_tasks)}
+    old = int(rng.integers(1, n))
+    outcomes = stream(rng, n, n_tasks, soft, old)
+    want, ledger = all_at_once(outcomes, vectors, 0.25)
+    assert same(want, one_by_one(outcomes, old, vectors, 0.25))
+    shuffled = [*outcomes[:old], *(outcomes[i] for i in old + rng.permutation(n - old))]
+    assert same(want, one_by_one(shuffled, old, vectors, 0.25))
+    if ledger.fade() is not None:
+        assert not same(want, all_at_once([replace(o, when=NOW) for o in outcomes], vectors, 0.25)[0])
+
+
 def test_five_thousand_updates_leave_a_sound_posterior() -> None:
     rng = np.random.default_rng(0)
     vectors = {f"t{i}": rng.standard_normal(5) for i in range(700)}
     outcomes = stream(rng, 5000, 700, soft=False)
     pooled = one_by_one(outcomes, 0, vectors, 0.25)
     want, _ = all_at_once(outcomes, vectors, 0.25)
-    order = [want.columns.index(name) for name in pooled.columns]
+    order = columns_of(pooled, want)
     assert np.array_equal(pooled.cov, pooled.cov.T)
     assert np.linalg.eigvalsh(pooled.cov).min() > 0.0
     assert np.abs(pooled.mean - want.mean[order]).max() < 1e-6

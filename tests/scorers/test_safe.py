@@ -12,7 +12,8 @@ from hmrouter.dataset import Dataset
 from hmrouter.errors import EmbedderMismatch, NotFitted
 from hmrouter.router import Router
 from hmrouter.scorers.base import Training, sigmoid
-from hmrouter.scorers.pooled import Pooled, Shares
+from hmrouter.scorers.pooled import Pooled
+from hmrouter.scorers.prior import Prior, Shares
 from hmrouter.scorers.safe import FEATURES, Safe, features_of
 from hmrouter.state import Floats
 from hmrouter.types import Outcome, Route, Task
@@ -196,12 +197,12 @@ def test_caution_moves_never_run_routes_only() -> None:
 def test_observing_is_refitting_with_the_same_scales() -> None:
     outcomes = outcomes_of(POOL, 30, coin)
     safe = fit(outcomes[:300])
-    variance, calibration = safe.pooled_.variance, safe.calibration_
+    variance, calibration = safe.pooled_.prior.variance, safe.calibration_
     for o in outcomes[300:]:
         safe.observe(o, BLIND[0])
     assert safe.calibration_ is calibration
     task, route, score, _ = safe.ledger_.cells()
-    want = Pooled.fit(np.zeros((30, 0)), safe.ledger_.routes, task, route, score, variance=variance)
+    want = Pooled.fit(np.zeros((30, 0)), safe.ledger_.routes, task, route, score, Prior(variance))
     assert len(score) == 360
     nothing = np.zeros((1, 0))
     assert np.allclose(safe.pooled_.predict(nothing, POOL), want.predict(nothing, POOL), rtol=0, atol=1e-8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -142,6 +144,18 @@ def test_knn_looks_at_the_nearest_tasks() -> None:
     knn = KNN(k=2).fit(training())
     assert means(knn, [BIG_A, SMALL_A], EAST) == [1.0, 0.0]
     assert means(knn, [BIG_A, SMALL_A, SMALL_B], NORTH) == [0.0, 1.0, 1.0]
+
+
+def test_knn_weighs_the_nearest_tasks_by_what_is_left_of_them() -> None:
+    now = datetime(2026, 1, 1)
+    scores = {"t0": (0, 1.0), "t1": (90, 0.0), "t2": (180, 0.0), "t3": (0, 1.0)}
+    outcomes = [Outcome(Task(t), BIG_A, s, when=now - timedelta(days=days)) for t, (days, s) in scores.items()]
+    knn = KNN(k=2).fit(Training(Dataset(outcomes, half_life=90), X, {}))
+    assert means(knn, [BIG_A], EAST) == [round(1 / 1.5, 6)]
+    assert means(knn, [BIG_A], NORTH) == [0.8]
+    assert means(knn, [BIG_A, NEVER], [0.0, 0.0]) == [round(2 / 2.75, 6)] * 2  # no text: the mean of all
+    knn.observe(Outcome(Task("t1"), BIG_A, 0.0), X[1])
+    assert means(knn, [BIG_A], EAST) == [0.5]
 
 
 def test_knn_ignores_length() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -30,9 +30,27 @@ SCORERS = Registry(
         "hm": "hmrouter.scorers.hm:HM",
         "knn": "hmrouter.scorers.knn:KNN",
         "safe": "hmrouter.scorers.safe:Safe",
+        "safe_alone": "hmrouter.scorers.safe:SafeAlone",
         "random": "hmrouter.scorers.random_choice:Random",
     },
 )
+
+
+class Belief(Protocol):
+    """What other suites say of routes in this one, as logits; `hmrouter.history` learns it."""
+
+    @property
+    def level(self) -> tuple[float, float]:
+        """Mean and standard deviation of what a suite's routes have in common."""
+
+    def mean(self, routes: Sequence[Route]) -> Floats:
+        """Expected logit of each route's success rate, (routes,)."""
+
+    def cov(self, routes: Sequence[Route], others: Sequence[Route]) -> Floats:
+        """Covariances of the logits, (routes, others), apart from what all routes have in common."""
+
+    def state(self) -> State:
+        """What is kept with a scorer that rests on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +62,8 @@ class Training:
     """Frozen task vectors, (tasks, dims), in the order of `data.tasks`."""
     harness_vectors: Mapping[str, Floats]
     """Frozen vectors of the harness descriptions, (dims,) each."""
+    belief: Belief | None = None
+    """What other suites say about the routes, for scorers that listen to it; None if nothing is known or wanted."""
 
 
 class Scorer(ABC):
@@ -51,6 +71,8 @@ class Scorer(ABC):
 
     name: ClassVar[str]
     """The name on the command line and in results."""
+    listens: ClassVar[bool] = False
+    """Whether other suites have a say: whether `Training.belief` is used."""
     progress: Callable[[int, int], None] | None = None
     """Called with (done, total) steps during a long fit."""
 

@@ -16,7 +16,7 @@ NO_VECTOR = np.zeros(0)
 
 
 class ByMeans(Scorer):
-    """Learns the mean score of each route, every cell counting once; subclasses turn means into scores."""
+    """Learns the mean score of each route, every cell counting once (faded, less); subclasses make scores of them."""
 
     def fit(self, training: Training) -> Self:
         """Keep the cells."""
@@ -40,5 +40,5 @@ class ByMeans(Scorer):
     def _keep(self, ledger: Ledger) -> Self:
         self.ledger_ = ledger
         _, route, score, _ = ledger.cells()
-        self.means_ = RouteMeans.of_cells(ledger.routes, route, score)
+        self.means_ = RouteMeans.of_cells(ledger.routes, route, score, ledger.fade())
         return self

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from hmrouter.scorers.base import sigmoid
+from hmrouter.scorers.calibration_error import ece
 from hmrouter.state import Floats, State
 
 FLOOR = 0.005
@@ -18,7 +19,6 @@ FLOOR = 0.005
 STRICT = 0.02
 """Share of the raw prediction in a recalibrated one: where the map is flat it keeps a slope, so that ranks survive."""
 FOLDS = 5
-BINS = 10
 KINDS = ("none", "platt", "isotonic")
 """The plainest first."""
 
@@ -53,7 +53,7 @@ class Calibration:
             gain = np.bincount(group, weights=losses[chosen] - losses[kind])
             if gain.sum() > np.sqrt((gain**2).sum()):  # more than one standard error over the groups
                 chosen = kind
-        return cls(chosen, cls.fit(chosen, raw, y).values, len(y), _ece(held_out[chosen], y))
+        return cls(chosen, cls.fit(chosen, raw, y).values, len(y), ece(y, held_out[chosen]))
 
     @classmethod
     def _cross_fit(cls, kind: str, raw: Floats, y: Floats, fold: Any) -> Floats:
@@ -108,11 +108,6 @@ def _inside(raw: Floats) -> Floats:
 
 def _logit(p: Floats) -> Floats:
     return np.asarray(np.log(p) - np.log1p(-p))
-
-
-def _ece(p: Floats, y: Floats) -> float:
-    gaps = np.bincount(np.minimum((p * BINS).astype(np.int64), BINS - 1), weights=p - y)
-    return float(np.abs(gaps).sum() / max(1, len(y)))
 
 
 def _platt(z: Floats, y: Floats) -> Floats:

@@ -106,6 +106,8 @@ class HM(Scorer):
         rng = named_rng(self.seed, "training")
         column = np.cumsum(data.observed) - 1  # route of the data set -> route of the training pool
         cell_route, cell_score = column[data.cells.route], data.cells.score.astype(self.dtype)
+        fade = data.cells.faded  # relative to the mean cell: the step size does not depend on the age of the whole
+        cell_weight = None if fade is None else (fade / fade.mean()).astype(self.dtype)
         starts, counts = data.starts[:-1], np.diff(data.starts)
         run = np.flatnonzero(counts)  # tasks with at least one outcome
         for epoch in range(self.epochs if len(run) else 0):
@@ -119,7 +121,8 @@ class HM(Scorer):
                 used, at = np.unique(cell_route[cell], return_inverse=True)
                 y = np.zeros((len(tasks), len(used)), dtype=self.dtype)
                 weight = np.zeros_like(y)
-                y[row, at], weight[row, at] = cell_score[cell], 1.0 / len(cell)
+                y[row, at] = cell_score[cell]
+                weight[row, at] = (1.0 if cell_weight is None else cell_weight[cell]) / len(cell)
                 noisy = rng.standard_normal((len(tasks), x.shape[1]), dtype=self.dtype)
                 noisy *= self.noise
                 noisy += x[tasks]

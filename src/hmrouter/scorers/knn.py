@@ -75,17 +75,18 @@ class _Index:
 
     def __init__(self, ledger: Ledger) -> None:
         self.task, self.route, self.score, _ = ledger.cells()
+        self.fade = ledger.fade()
         self.columns = len(ledger.routes) + 1
         x = ledger.vectors().astype(np.float64)
         norms = np.linalg.norm(x, axis=1, keepdims=True)
         self.unit = x / np.where(norms > 0, norms, 1.0)
         self.starts = np.searchsorted(self.task, np.arange(len(x) + 1)).tolist()
-        overall = self.score.mean() if len(self.score) else 0.5
+        overall = np.average(self.score, weights=self.fade) if len(self.score) else 0.5
         total, n = self._sums(np.arange(len(self.score)))
-        self.means = np.where(n > 0, total / np.maximum(n, 1.0), overall)
+        self.means = np.divide(total, n, out=np.full(self.columns, overall), where=n > 0)
 
     def neighbour_sums(self, x: Floats, k: int) -> tuple[Floats, Floats]:
-        """Per column: the sum and the number of the nearest tasks' outcomes."""
+        """Per column: the sum and the number of the nearest tasks' outcomes, faded ones counting as what is left."""
         norm = float(np.linalg.norm(x))
         if norm == 0.0:  # no text: every task is as near as any other, and the route's mean says it all
             return np.zeros(self.columns), np.zeros(self.columns)
@@ -96,5 +97,7 @@ class _Index:
 
     def _sums(self, cells: NDArray[np.int64]) -> tuple[Floats, Floats]:
         at = self.route[cells]
-        total = np.bincount(at, weights=self.score[cells], minlength=self.columns).astype(np.float64)
-        return total, np.bincount(at, minlength=self.columns).astype(np.float64)
+        left = None if self.fade is None else self.fade[cells]
+        score = self.score[cells] if left is None else left * self.score[cells]
+        total = np.bincount(at, weights=score, minlength=self.columns).astype(np.float64)
+        return total, np.bincount(at, weights=left, minlength=self.columns).astype(np.float64)

@@ -1,6 +1,7 @@
 """Safe: the default scorer. The pooled model, calibrated, careful with routes that were never run.
 
-On real benchmarks it ties with the best fixed route where everything was run, and gains where evidence is thin.
+On real benchmarks it ties with the best fixed route where everything was run, and gains where evidence is thin. What
+other suites say about routes is its prior, which the suite's own outcomes soon outweigh.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from hmrouter.history.belief import SuiteBelief
 from hmrouter.ledger import Ledger
 from hmrouter.scorers.base import Scorer, Training, require_dims
 from hmrouter.scorers.calibration import FOLDS, Calibration
 from hmrouter.scorers.pooled import Pooled
+from hmrouter.scorers.prior import Prior
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route
 
@@ -21,19 +24,22 @@ FEATURES = 34
 """Task features of the linear model: as many as the default embedder's leading topics and its two length columns."""
 REFIT_GROWTH = 0.5
 """Scales and calibration are learned anew when the evidence has grown by this share."""
+RECENT = 0.5
+"""Calibration is learned on cells of which so much is left or more: what is promised should hold now."""
 Z90 = 1.6448536269514722
 
 
 class Safe(Scorer):
     """Closed form, exact posterior, calibrated.
 
-    A route that was never run is ranked by its mean less `caution` standard deviations of its difference to the best
-    route that was run: with 0.5, it comes before that one only if it is better with a probability of at least 69%.
+    A route that was never run comes before the best one that was only if it is better by more than `caution` standard
+    deviations of their difference: with 0.5, if it is better with a probability of at least 69%.
 
     Suites that are learned together have a level each, so that a route does not look good because its suite is easy.
     """
 
     name: ClassVar[str] = "safe"
+    listens: ClassVar[bool] = True
 
     def __init__(self, caution: float = 0.5) -> None:
         self.caution = caution
@@ -44,6 +50,7 @@ class Safe(Scorer):
         """Solve, and calibrate on predictions for tasks that were left out of the solve."""
         x = np.asarray(training.x, dtype=np.float64)
         self.suites_ = list(training.data.suites) if len(training.data.suites) > 1 else []
+        self.belief_ = training.belief if self.listens else None
         self.centre_, self.projection_ = features_of(x)
         self.longest_ = np.inf
         self.longest_ = float(np.linalg.norm(self._features(x), axis=1).max(initial=0.0))
@@ -54,8 +61,8 @@ class Safe(Scorer):
 
     def _solve(self) -> None:
         task, route, score, _ = self.ledger_.cells()
-        x, routes = self.ledger_.vectors(), self.ledger_.routes
-        self.pooled_ = Pooled.fit(x, routes, task, route, score)
+        x, routes, fade = self.ledger_.vectors(), self.ledger_.routes, self.ledger_.fade()
+        self.pooled_ = Pooled.fit(x, routes, task, route, score, Prior.of(score, self.belief_), fade)
         self.run_ = {routes[i] for i in np.unique(route).tolist()}
         # Tasks in the order of their hashes: which ones are left out together does not depend on when they came.
         keys, group = np.unique(self.ledger_.keys[task], return_inverse=True)
@@ -64,11 +71,14 @@ class Safe(Scorer):
             raw = np.empty(len(score))
             for held in range(FOLDS):
                 inside, outside = group % FOLDS != held, group % FOLDS == held
-                part = Pooled.fit(x, routes, task[inside], route[inside], score[inside])
+                prior = Prior.of(score[inside], self.belief_)
+                left = None if fade is None else fade[inside]
+                part = Pooled.fit(x, routes, task[inside], route[inside], score[inside], prior, left)
                 raw[outside] = part.predict_cells(x, routes, task[outside], route[outside])
                 # Leaving tasks out moves the level away from them; left in, that would look like a false slope.
-                raw[outside] += self.pooled_.mean[0] - part.mean[0]
-            self.calibration_ = Calibration.choose(raw, score, group)
+                raw[outside] += (self.pooled_.effect(part.routes) - part.effect(part.routes)).mean()
+            recent = slice(None) if fade is None else fade >= RECENT
+            self.calibration_ = Calibration.choose(raw[recent], score[recent], group[recent])
         self.cells_at_fit_ = len(score)
         self.cells_now_ = len(score)
 
@@ -99,12 +109,16 @@ class Safe(Scorer):
 
     def merit(self, x: Floats, routes: Sequence[Route]) -> Floats:
         """Success, less a margin for routes that were never run."""
-        mean, _ = self._predict(x, routes)
+        mean, var = self._predict(x, routes)
         never = np.array([r not in self.run_ for r in routes], dtype=bool)
         if never.any() and self.run_:
             run = sorted(self.run_)
-            best = run[int(self.pooled_.effect(run).round(12).argmax())]
-            mean = mean - self.caution * self.pooled_.difference_sd(routes, best) * never
+            effects = self.pooled_.effect(run).round(12)
+            margin = self.caution * self.pooled_.difference_sd(routes, run[int(effects.argmax())])
+            unsure = self.pooled_.effect(routes) - effects.max() <= margin
+            mean = mean - margin * (never & unsure)
+        elif never.any():  # nothing was run here: of what looks alike, what is known best
+            mean = mean - self.caution * np.sqrt(var)
         return self.calibration_(mean)
 
     def interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
@@ -173,9 +187,11 @@ class Safe(Scorer):
                 "longest": self.longest_,
             },
         )
-        return State.join(
-            own=own, pooled=self.pooled_.state(), calibration=self.calibration_.state(), ledger=self.ledger_.state()
-        )
+        parts = {"own": own, "pooled": self.pooled_.state(), "ledger": self.ledger_.state()}
+        parts["calibration"] = self.calibration_.state()
+        if self.belief_ is not None:
+            parts["belief"] = self.belief_.state()
+        return State.join(**parts)
 
     @classmethod
     def from_state(cls, state: State) -> Self:
@@ -185,11 +201,19 @@ class Safe(Scorer):
         self.centre_, self.projection_ = own.arrays["centre"], own.arrays["projection"]
         self.cells_at_fit_, self.cells_now_ = own.meta["cells_at_fit"], own.meta["cells_now"]
         self.suites_, self.longest_ = list(own.meta["suites"]), own.meta["longest"]
-        self.pooled_ = Pooled.from_state(state.part("pooled"))
+        self.belief_ = SuiteBelief.from_state(state.part("belief")) if "belief" in state.meta else None
+        self.pooled_ = Pooled.from_state(state.part("pooled"), self.belief_)
         self.calibration_ = Calibration.from_state(state.part("calibration"))
         self.ledger_ = Ledger.from_state(state.part("ledger"))
         self.run_ = {self.ledger_.routes[i] for i in np.unique(self.ledger_.cells()[1]).tolist()}
         return self
+
+
+class SafeAlone(Safe):
+    """Safe on the suite's own outcomes only."""
+
+    name: ClassVar[str] = "safe_alone"
+    listens: ClassVar[bool] = False
 
 
 def features_of(x: Floats) -> tuple[Floats, Floats]:

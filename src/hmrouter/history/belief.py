@@ -1,0 +1,98 @@
+"""What other suites say about the routes of one suite."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from hmrouter.features.descriptions import HarnessDescriptions
+from hmrouter.history.agreement import disagreeing
+from hmrouter.history.hierarchy import Hierarchy
+from hmrouter.history.records import Record, once_per_family
+from hmrouter.history.terms import Describe
+from hmrouter.names.models import ModelTable
+from hmrouter.state import Floats, State
+from hmrouter.types import Route
+
+HERE = "\0here"
+"""The suite that is asked about, which no record has."""
+
+
+class SuiteBelief:
+    """A Gaussian over the logits of any routes' success rates on a suite that has no outcomes yet."""
+
+    def __init__(self, records: Sequence[Record], hierarchy: Hierarchy, describe: Describe) -> None:
+        self.records = tuple(records)
+        self._hierarchy = hierarchy
+        self._describe = describe
+        self._level = hierarchy.level
+
+    @property
+    def level(self) -> tuple[float, float]:
+        """Mean and standard deviation of a suite's level."""
+        return self._level
+
+    @property
+    def variances(self) -> dict[str, float]:
+        """What each term contributes."""
+        return self._hierarchy.variances
+
+    def mean(self, routes: Sequence[Route]) -> Floats:
+        """Expected logit of each route's success rate, (routes,)."""
+        return self._hierarchy.predict(self._points(routes))
+
+    def cov(self, routes: Sequence[Route], others: Sequence[Route]) -> Floats:
+        """Covariances of the logits, (routes, others), apart from the suite's level."""
+        cov = self._hierarchy.cov(self._points(routes), self._points(others))
+        return cov - self._hierarchy.variances["suite"]
+
+    def disagreeing(self) -> set[str]:
+        """The families of suites that the others foretell worse than nothing does."""
+        h = self._hierarchy
+        return disagreeing(h.points, h.tasks, h.mean, h.variances)
+
+    def state(self) -> State:
+        """The records and the variances; the rest follows from them."""
+        rows = [[r.suite, str(r.route), r.tasks, r.mean, r.cost, r.family, r.source, r.date] for r in self.records]
+        return State({}, {"records": rows, "variances": self._hierarchy.variances})
+
+    @classmethod
+    def from_state(cls, state: State, describe: Describe | None = None) -> Self:
+        """What `state` described."""
+        records = [
+            Record(suite, Route.parse(route), tasks, mean, cost, family, source, date)
+            for suite, route, tasks, mean, cost, family, source, date in state.meta["records"]
+        ]
+        return cls.of(records, describe or Describe(), state.meta["variances"])
+
+    @classmethod
+    def of(cls, records: Sequence[Record], describe: Describe, variances: dict[str, Any] | None = None) -> Self:
+        """Fit, with variances learned or given."""
+        points = describe.points([r.route for r in records], [r.family for r in records])
+        tasks = np.array([r.tasks for r in records], dtype=np.float64)
+        mean = np.array([r.mean for r in records], dtype=np.float64)
+        if variances is None:
+            return cls(records, Hierarchy.fit(points, tasks, mean), describe)
+        return cls(records, Hierarchy(points, tasks, mean, variances), describe)
+
+    def _points(self, routes: Sequence[Route]) -> Any:
+        return self._describe.points(routes, [HERE] * len(routes))
+
+
+def learn(
+    records: Iterable[Record],
+    without: Collection[str] = (),
+    models: ModelTable | None = None,
+    harnesses: HarnessDescriptions | None = None,
+) -> SuiteBelief | None:
+    """What the records say about a suite, without those of its own families; None if there are no others."""
+    kept = once_per_family(r for r in records if r.family not in without)
+    if not kept:
+        return None
+    describe = Describe(models, harnesses)
+    belief = SuiteBelief.of(kept, describe)
+    if apart := belief.disagreeing():
+        belief = SuiteBelief.of([r for r in kept if r.family not in apart], describe)
+    return belief

@@ -1,0 +1,133 @@
+"""The hierarchical model over all suites' route means.
+
+    k_i ~ Binomial(n_i, sigmoid(theta_i)),     theta ~ N(0, K),     K = sum over terms t of v_t S_t
+
+S_t says what two points share of term t (`terms.py`). The variances v maximise the marginal likelihood of the
+empirical logits (type II maximum likelihood, with a wide prior so that few suites do not switch a term off for good);
+the posterior of theta under the counts is Laplace's: Gaussian, around the mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from hmrouter.dataset import hash_rank
+from hmrouter.history.terms import TERMS, Point, shared
+from hmrouter.state import Floats
+
+COMMON = 10.0
+"""Variance of the mean of all suites: as good as unknown."""
+WIDE = (-3.0, 3.0)
+"""Mean and standard deviation of the prior of each log variance."""
+LEARNED_ON = 800
+"""The most points that variances are learned on: the cost grows with their cube, and the gain soon ends."""
+NEWTON = 20
+
+
+class Hierarchy:
+    """The fitted model."""
+
+    def __init__(self, points: Sequence[Point], tasks: Floats, mean: Floats, variances: Mapping[str, float]) -> None:
+        """Points with the number of tasks and the mean score of each; the posterior is computed here."""
+        self.points = tuple(points)
+        self.tasks = np.asarray(tasks, dtype=np.float64)
+        self.mean = np.asarray(mean, dtype=np.float64)
+        self.variances = dict(variances)
+        self._factor, self._weights = self._solve()
+
+    @classmethod
+    def fit(cls, points: Sequence[Point], tasks: Floats, mean: Floats) -> Self:
+        """Learn the variances, then the posterior."""
+        chosen = sorted(range(len(points)), key=lambda i: hash_rank(*map(str, _label(points[i]))))[:LEARNED_ON]
+        some = [points[i] for i in chosen]
+        z, spread = empirical_logits(np.asarray(tasks)[chosen], np.asarray(mean)[chosen])
+        return cls(points, tasks, mean, learn_variances(some, z, spread))
+
+    @property
+    def level(self) -> tuple[float, float]:
+        """Mean and standard deviation of a new suite's level, at a route of no known model or harness."""
+        common = np.full(len(self.points), COMMON)
+        left = COMMON - float(common @ self._over(common))
+        return float(common @ self._weights), float(np.sqrt(max(left, 0.0) + self.variances["suite"]))
+
+    def predict(self, points: Sequence[Point]) -> Floats:
+        """Expected theta, (points,)."""
+        return np.asarray(self._cov(points, self.points) @ self._weights)
+
+    def cov(self, a: Sequence[Point], b: Sequence[Point]) -> Floats:
+        """Posterior covariance of theta, (a, b)."""
+        to_a, to_b = self._cov(a, self.points), self._cov(b, self.points)
+        return np.asarray(self._cov(a, b) - to_a @ self._over(to_b.T))
+
+    def _cov(self, a: Sequence[Point], b: Sequence[Point]) -> Floats:
+        return covariance(a, b, self.variances)
+
+    def _over(self, right: Floats) -> Floats:
+        from scipy.linalg import cho_solve
+
+        return np.asarray(cho_solve(self._factor, right))
+
+    def _solve(self) -> tuple[Any, Floats]:
+        """The factor of K + W^-1 at the mode, and the weights K^-1 theta; Newton's method, damped by halving."""
+        from scipy.linalg import cho_factor, cho_solve
+
+        k = covariance(self.points, self.points, self.variances)
+        successes = self.mean * self.tasks
+        theta, spread = empirical_logits(self.tasks, self.mean)
+        for _ in range(NEWTON):
+            factor = cho_factor(k + np.diag(spread), lower=True)
+            weights = cho_solve(factor, theta)
+            mode = k @ weights
+            rate = 1.0 / (1.0 + np.exp(-np.clip(mode, -30.0, 30.0)))
+            information = np.maximum(self.tasks * rate * (1.0 - rate), 1e-6)
+            working = mode + (successes - self.tasks * rate) / information
+            if np.abs(working - theta).max(initial=0.0) < 1e-8:
+                break
+            theta, spread = working, 1.0 / information
+        return cho_factor(k + np.diag(spread), lower=True), np.asarray(weights)
+
+
+def covariance(a: Sequence[Point], b: Sequence[Point], variances: Mapping[str, float]) -> Floats:
+    """The prior covariance of theta, (a, b)."""
+    out = np.full((len(a), len(b)), COMMON)
+    for term in TERMS:
+        out += variances[term] * shared(term, a, b)
+    return out
+
+
+def empirical_logits(tasks: Floats, mean: Floats) -> tuple[Floats, Floats]:
+    """Logits of the means with half a success and half a failure added, and their sampling variances."""
+    p = (mean * tasks + 0.5) / (tasks + 1.0)
+    return np.log(p) - np.log1p(-p), 1.0 / ((tasks + 1.0) * p * (1.0 - p))
+
+
+def learn_variances(points: Sequence[Point], z: Floats, spread: Floats) -> dict[str, float]:
+    """The variances that make the logits z with sampling variances `spread` most likely."""
+    from scipy.linalg import cho_factor, cho_solve
+    from scipy.optimize import minimize
+
+    parts = [shared(term, points, points) for term in TERMS]
+    base = np.diag(spread) + COMMON
+    centre, width = WIDE
+
+    def loss(log_variances: Floats) -> tuple[float, Floats]:
+        v = np.exp(log_variances)
+        factor = cho_factor(base + sum(vi * s for vi, s in zip(v, parts, strict=True)), lower=True)
+        weights = cho_solve(factor, z)
+        slack = cho_solve(factor, np.eye(len(z))) - np.outer(weights, weights)
+        off = (log_variances - centre) / width
+        value = 0.5 * (z @ weights) + np.log(np.diag(factor[0])).sum() + 0.5 * (off**2).sum()
+        slope = np.array([0.5 * vi * np.vdot(slack, s) for vi, s in zip(v, parts, strict=True)])
+        return float(value), slope + off / width
+
+    if not len(z):
+        return dict.fromkeys(TERMS, float(np.exp(centre)))
+    found = minimize(loss, np.full(len(TERMS), -2.0), jac=True, method="L-BFGS-B", options={"maxiter": 100})
+    return dict(zip(TERMS, np.exp(found.x).tolist(), strict=True))
+
+
+def _label(point: Point) -> tuple[str, str, str]:
+    return point.suite, point.model, point.harness

@@ -1,0 +1,115 @@
+"""What two routes, each on some suite, have in common: the terms of the hierarchical model.
+
+    theta = mu + suite + vendor + family + model + release + price + harness + harness family + vendor x harness + pair
+          + suite x (release, vendor, model, harness family, harness, pair)
+
+Which terms there are was settled by the predictive density of benchmarks left out of the fit (docs/decisions/0008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log10
+from typing import Any
+
+import numpy as np
+
+from hmrouter.features.descriptions import HarnessDescriptions
+from hmrouter.names.models import ModelTable
+from hmrouter.prices import token_cost
+from hmrouter.state import Floats
+from hmrouter.types import Route
+
+MIDDLE = 2025.0
+"""The year that releases are counted from, so that the slope's effect is small there."""
+USUAL_PRICE = 10.0
+"""Dollars per million output tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A route on a suite, by what it is."""
+
+    suite: str
+    model: str
+    harness: str
+    vendor: str
+    family: str
+    harness_family: str
+    release: float
+    """Years since `MIDDLE`; 0 if unknown."""
+    price: float
+    """Logarithm (base 10) of the list price of output tokens, relative to `USUAL_PRICE`; 0 if unknown."""
+
+
+LABELS: dict[str, Callable[[Point], Any]] = {
+    "suite": lambda p: p.suite,
+    "model": lambda p: p.model,
+    "vendor": lambda p: p.vendor,
+    "family": lambda p: (p.vendor, p.family),
+    "harness": lambda p: p.harness,
+    "harness_family": lambda p: p.harness_family,
+    "suite_model": lambda p: (p.suite, p.model),
+    "suite_vendor": lambda p: (p.suite, p.vendor),
+    "suite_harness": lambda p: (p.suite, p.harness),
+    "suite_harness_family": lambda p: (p.suite, p.harness_family),
+    "vendor_harness": lambda p: (p.vendor, p.harness),
+    "pair": lambda p: (p.model, p.harness),
+    "pair_on_suite": lambda p: (p.suite, p.model, p.harness),
+}
+"""Points with the same label share an effect, whose variance is learned."""
+SLOPES: dict[str, Callable[[Point], float]] = {
+    "release": lambda p: p.release,
+    "price": lambda p: p.price,
+}
+"""What an effect is proportional to: newer models do better, and dearer ones."""
+SLOPES_BY_SUITE = {"suite_release": "release"}
+"""Slopes that differ from suite to suite."""
+TERMS = (*LABELS, *SLOPES, *SLOPES_BY_SUITE)
+
+
+class Describe:
+    """Routes on suites -> points, with the tables of models and harnesses that are in use."""
+
+    def __init__(self, models: ModelTable | None = None, harnesses: HarnessDescriptions | None = None) -> None:
+        self._models = models or ModelTable.shipped()
+        self._harnesses = harnesses or HarnessDescriptions()
+        self._model = lru_cache(maxsize=None)(self._models.info)
+        self._family = lru_cache(maxsize=None)(self._harnesses.family)
+        self._price = lru_cache(maxsize=None)(_price)
+
+    def points(self, routes: Sequence[Route], suites: Sequence[str]) -> list[Point]:
+        """One point per route and its suite."""
+        return [self._point(route, suite) for route, suite in zip(routes, suites, strict=True)]
+
+    def _point(self, route: Route, suite: str) -> Point:
+        info = self._model(route.model)
+        release = 0.0 if info.release is None else info.release - MIDDLE
+        # A harness of no known family shares nothing with others of no known family.
+        family = self._family(route.harness) or route.harness
+        return Point(
+            suite, route.model, route.harness, info.vendor, info.family, family, release, self._price(route.model)
+        )
+
+
+def shared(term: str, a: Sequence[Point], b: Sequence[Point]) -> Floats:
+    """What two points share of a term's effect, (a, b): 1 or 0 for a label, a product for a slope."""
+    if term in SLOPES:
+        return np.outer(_values(term, a), _values(term, b))
+    if term in SLOPES_BY_SUITE:
+        return shared(SLOPES_BY_SUITE[term], a, b) * shared("suite", a, b)
+    label, codes = LABELS[term], dict[Any, int]()
+    left = np.array([codes.setdefault(label(p), len(codes)) for p in a], dtype=np.int64)
+    right = np.array([codes.setdefault(label(p), len(codes)) for p in b], dtype=np.int64)
+    return np.equal(left[:, None], right[None, :]).astype(np.float64)
+
+
+def _values(slope: str, points: Sequence[Point]) -> Floats:
+    return np.array([SLOPES[slope](p) for p in points], dtype=np.float64)
+
+
+def _price(model: str) -> float:
+    dollars = token_cost(model, 0, 0, 1_000_000)
+    return log10(dollars / USUAL_PRICE) if dollars else 0.0
