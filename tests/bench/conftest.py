@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,37 @@ from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.base import Experiment, Plan
 
 Plant = Callable[..., Path]
+
+
+class Document(HTMLParser):
+    """What a browser would see: the elements, their attributes, and the text."""
+
+    VOID = frozenset({"meta", "wbr", "br", "img", "link", "input", "hr"})
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def tags(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
 
 
 def holes(i: int, j: int) -> float | None:
@@ -43,3 +75,9 @@ def rows_of() -> Callable[..., list[dict[str, Any]]]:
         return [row for unit in experiment.units(plan) for row in experiment.run(unit, benchmark, plan)]
 
     return run
+
+
+@pytest.fixture(scope="session")
+def parse() -> Callable[[str], Document]:
+    """`parse(html)`: its elements, what is left open, and its text."""
+    return Document

@@ -83,6 +83,8 @@ def test_scores_that_are_no_scores(tmp_path: Path) -> None:
         ("q1,o3,codex,1,many,,", "n_trials 'many' is not a number"),
         ("q1,o3,codex,1,-1,,", "n_trials -1 is negative"),
         ("q1,o3,codex,1,1,-2,", "cost -2.0 is not a finite number"),
+        ("q1,o3", "2 cells where the header has 7 columns"),
+        ("q1,o3,codex,1,1,,,", "8 cells where the header has 7 columns"),
         ("q1,o3,codex,1,1,1,maybe", "cost_is_route_mean 'maybe' is neither true nor false"),
     ],
 )
@@ -129,6 +131,8 @@ def test_missing_texts(tmp_path: Path) -> None:
         ('{"query_id": "q3", "text": 7}', "text 7 is not text"),
         ('{"query_id": "q3", "meta": []}', "meta [] is not a JSON object"),
         ('{"query_id": ["q3"]}', "query_id ['q3'] is not text"),
+        ("[]", "the line is a JSON array, and an object {...} is expected"),
+        ("{}}", "the line is not valid JSON: Extra data at character 3"),
     ],
 )
 def test_lines_that_are_no_tasks(tmp_path: Path, line: str, says: str) -> None:
@@ -164,7 +168,6 @@ def test_names(tmp_path: Path) -> None:
     [
         ("", "outcomes.csv: is empty", 0),
         (HEADER, "outcomes.csv: holds no outcomes, not a single row", 0),
-        (f"{HEADER}\n{GRID[0]}\nq1,o3\n{GRID[3]}", "outcomes.csv line 3: 2 cells where the header has 7 columns", 1),
         (f'{HEADER}\n{GRID[0]}\nq1,"o3', "outcomes.csv line 3: not valid CSV", 1),
         (f"{HEADER}\n{GRID[0]}\nq1,o\x003", "outcomes.csv line 3: NUL byte", 1),
         ("query_id,model,score\nq1,o3,1\nq2,o3,1", "outcomes.csv header: no column for harness", 0),
@@ -181,9 +184,9 @@ def test_a_table_that_breaks_off(tmp_path: Path, content: str, says: str, cells:
 
 
 def test_tasks_that_break_off(tmp_path: Path) -> None:
-    report = validate(make(tmp_path / "mine", tasks=(TASKS[0], "{not json", TASKS[1])))
+    report = validate(make(tmp_path / "mine", tasks=(TASKS[0], "\0", TASKS[1])))
     assert kinds(report) == ["file", "no_text"]
-    assert finding(report, "file").examples[0].startswith("queries.jsonl line 2: the line is not valid JSON")
+    assert finding(report, "file").examples[0].startswith("queries.jsonl line 2: NUL byte")
 
 
 @pytest.mark.parametrize("name", ["outcomes.csv", "queries.jsonl"])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hmrouter.bench import versions
+from hmrouter.bench.experiments import every_experiment
 from hmrouter.bench.versions import module_of, version_of
 from hmrouter.scorers.fixed import Fixed
 
@@ -73,8 +74,17 @@ def test_code_that_counts(write: Write, changed: dict[str, str]) -> None:
         {"unrelated": "x = 2\n"},
         {"main": MAIN + "\ndef tables(rows):\n    return []\n"},
         {"main": MAIN + "\nclass Figure:\n    kind: str\n"},
+        {"main": MAIN + "\ndef headline(rows):\n    return ''\n"},
+        {"main": MAIN + "\nquick: int = 3\n"},
     ],
-    ids=["comments, docstrings and layout", "a module nobody imports", "how tables look", "what a figure is"],
+    ids=[
+        "comments, docstrings and layout",
+        "a module nobody imports",
+        "how tables look",
+        "what a figure is",
+        "the main finding",
+        "what a quick run leaves out",
+    ],
 )
 def test_code_that_does_not_count(write: Write, changed: dict[str, str]) -> None:
     assert write(**changed) == write()
@@ -112,12 +122,16 @@ def test_what_only_presents_is_in_no_version(monkeypatch: pytest.MonkeyPatch) ->
     seen: list[str] = []
     source = versions._source
     monkeypatch.setattr(versions, "_source", lambda module: seen.append(module) or source(module))  # type: ignore[func-returns-value]
-    for experiment in ("routing", "cost", "forecast", "sparse"):
+    for experiment in every_experiment():
         version_of(f"hmrouter.bench.experiments.{experiment}")
     assert "hmrouter.bench.evaluate" in seen
     assert "hmrouter.dataset" in seen
-    without = ("summaries", "statistics", "budgets", "report", "store", "cli", "engine", "suite")
-    assert not [name for name in seen if set(name.split(".")) & set(without)]
+    without = ("summaries", "quick", "statistics", "budgets", "report", "engine", "suite")
+    bench = [name for name in seen if name.startswith("hmrouter.bench.")]
+    assert not [name for name in bench if set(name.split(".")) & set(without) or name.endswith("_report")]
+    assert not [name for name in seen if name.startswith(("hmrouter.store", "hmrouter.cli"))]
+    assert "hmrouter.logs.formats.benchmark" in seen
+    assert "hmrouter.logs.formats.harbor" not in seen  # a reader of logs that no benchmark directory goes through
 
 
 def test_methods_do_not_depend_on_each_other() -> None:

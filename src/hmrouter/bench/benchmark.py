@@ -8,8 +8,8 @@ from pathlib import Path
 
 from hmrouter.dataset import Dataset
 from hmrouter.errors import LogError
-from hmrouter.logs.benchmark import read_benchmark
 from hmrouter.logs.files import content_hash
+from hmrouter.logs.formats.benchmark import read_benchmark
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ A choice is made among the routes that have an outcome on that test task, as no 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,14 +93,22 @@ def evaluate(method: str | Scorer, split: Split, training: Training, x_test: Flo
 
     `random` is its expectation and `oracle` the best outcome per task.
     """
+    return judge(method, split, lambda: (training, x_test))[0]
+
+
+def judge(
+    method: str | Scorer, split: Split, vectors: Callable[[], tuple[Training, Floats]]
+) -> tuple[Metrics, Predictions | None]:
+    """The same with what was predicted; None for random and oracle, which predict nothing and need no vectors."""
     test = split.test
     if method == "random":
-        return realise(test, uniform(test))
+        return realise(test, uniform(test)), None
+    seen, order = ~np.isnan(dense(test)), tie_order(split.train)
     if method == "oracle":
-        return realise(test, choose(dense(test), ~np.isnan(dense(test)), tie_order(split.train)))
-    predicted = predict(method, training, x_test, test)
-    shares = choose(predicted.merit, ~np.isnan(dense(test)), tie_order(split.train))
-    return realise(test, shares, predicted.success)
+        return realise(test, choose(dense(test), seen, order)), None
+    training, x_test = vectors()
+    found = predict(method, training, x_test, test)
+    return realise(test, choose(found.merit, seen, order), found.success), found
 
 
 def dense(data: Dataset, field: str = "score") -> Floats:

@@ -1,4 +1,4 @@
-"""How good probabilities are: discrimination, proper scores and calibration. Soft outcomes are partial successes."""
+"""How good probabilities are: discrimination and proper scores. Soft outcomes are partial successes."""
 
 from __future__ import annotations
 
@@ -46,27 +46,3 @@ def brier(y: Values, p: Values) -> float | None:
     """
     y, p = np.asarray(y, dtype=np.float64), np.asarray(p, dtype=np.float64)
     return float(((y - p) ** 2).mean()) if len(y) else None
-
-
-def reliability(y: Values, p: Values, bins: int = 10) -> list[tuple[float, float, int]]:
-    """Per bin of equal width that is not empty: mean forecast, mean outcome, number.
-
-    >>> reliability([1.0, 0.0, 1.0], [0.91, 0.05, 0.97])
-    [(0.05, 0.0, 1), (0.94, 1.0, 2)]
-    """
-    y, p = np.asarray(y, dtype=np.float64), np.asarray(p, dtype=np.float64)
-    at = np.minimum((p * bins).astype(np.int64), bins - 1)
-    n = np.bincount(at, minlength=bins)
-    forecast, outcome = np.bincount(at, weights=p, minlength=bins), np.bincount(at, weights=y, minlength=bins)
-    return [(float(forecast[b] / n[b]), float(outcome[b] / n[b]), int(n[b])) for b in np.flatnonzero(n).tolist()]
-
-
-def ece(y: Values, p: Values, bins: int = 10) -> float | None:
-    """Expected calibration error: the mean gap between forecast and outcome over the bins, weighted by their number.
-
-    >>> ece([1.0, 0.0], [0.8, 0.2])
-    0.2
-    """
-    curve = reliability(y, p, bins)
-    total = sum(n for _, _, n in curve)
-    return round(sum(n * abs(forecast - outcome) for forecast, outcome, n in curve) / total, 12) if total else None

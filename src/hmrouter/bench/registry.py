@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError, UsageError
-from hmrouter.logs.benchmark import OUTCOMES, benchmark_directories
-from hmrouter.logs.csv_file import csv_rows
 from hmrouter.logs.fields import bind
+from hmrouter.logs.formats.benchmark import OUTCOMES, benchmark_directories
+from hmrouter.logs.formats.csv_file import csv_rows
 from hmrouter.names import canonical_harness, canonical_model
 from hmrouter.names.aliases import read_toml
 from hmrouter.types import Route

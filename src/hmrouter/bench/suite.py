@@ -13,15 +13,10 @@ from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.base import Experiment, Plan, Row, Unit
 from hmrouter.bench.methods import METHODS, REFERENCES
 from hmrouter.bench.results_cache import ResultsCache
-from hmrouter.dataset import hash_rank
-from hmrouter.errors import HMRouterError, InputError, OutputError, UnknownName
+from hmrouter.errors import HMRouterError, InputError, OutputError, UnknownName, UsageError
 from hmrouter.features.base import embedder_named
 from hmrouter.files import atomic_write
 from hmrouter.logs import benchmark_directories
-
-QUICK_SPLITS = 2
-QUICK_PLACES = 40
-"""What `quick` runs of each experiment: at most so many splits, and so many (benchmark, split, setting) at random."""
 
 
 @dataclass(slots=True)
@@ -51,8 +46,11 @@ def plan_suite(
     quick: bool = False,
 ) -> Suite:
     """Look at the data and say what there is to do, before doing any of it."""
+    if not experiments:
+        raise UsageError(f"no experiment is named; choose from {', '.join(EXPERIMENTS.names())}, or all")
     loaded: dict[str, Experiment] = {name: EXPERIMENTS.load(name)() for name in experiments}
-    known = [*REFERENCES, *METHODS.names()]
+    everywhere = {*REFERENCES, *METHODS.names()}
+    known = everywhere.union(*(experiment.own_methods for experiment in loaded.values()))
     for method in methods or ():
         if method not in known:
             raise UnknownName("method", method, known)
@@ -66,8 +64,14 @@ def plan_suite(
                 suite.left_out.append(f"{name}: benchmark {benchmark.name}: {reason}")
             else:
                 taking_part.append(benchmark)
-        asked = tuple(dict.fromkeys(methods or experiment.methods))
-        suite.plans[name] = Plan(taking_part, asked, min(QUICK_SPLITS, splits) if quick else splits, seed, embedder)
+        usable = everywhere | set(experiment.own_methods)
+        wanted, number = methods or experiment.methods, splits
+        if quick:
+            wanted, number = experiment.quick.methods(experiment.methods, methods or ()), experiment.quick.most(splits)
+            if less := experiment.quick.words(splits, methods or ()):
+                suite.left_out.append(f"{name}: --quick: {less}")
+        chosen = tuple(dict.fromkeys(m for m in wanted if m in usable))
+        suite.plans[name] = Plan(taking_part, chosen, number, seed, embedder)
     return suite
 
 
@@ -93,22 +97,13 @@ def find_benchmarks(data: Iterable[Path], left_out: list[str]) -> list[Benchmark
 
 
 def units_of(suite: Suite) -> list[Unit]:
-    """All units, experiment by experiment; of a quick suite, a random part of them."""
-    out = []
+    """All units, experiment by experiment."""
+    out: list[Unit] = []
     for name, plan in suite.plans.items():
         experiment: Experiment = EXPERIMENTS.load(name)()
         units = experiment.units(plan)
-        if suite.quick:
-            # Whole comparisons are drawn, so that every method runs on the same places.
-            places = sorted({_place(u) for u in units}, key=lambda place: hash_rank(plan.seed, *place))
-            kept = set(places[:QUICK_PLACES])
-            units = [u for u in units if _place(u) in kept]
-        out += units
+        out += experiment.quick.units(units, plan.seed) if suite.quick else units
     return out
-
-
-def _place(unit: Unit) -> tuple[str, int, str]:
-    return unit.benchmark, unit.split, unit.setting
 
 
 def run_suite(
@@ -130,7 +125,11 @@ def run_suite(
         vectors = f"sqlite:///{(out / '.cache' / 'vectors.db').absolute()}"
         plans = {name: replace(plan, vectors=vectors) for name, plan in plans.items()}
     cache = ResultsCache(out / ".cache")
-    suite.results = run(units_of(suite), plans, cache, engine=engine, jobs=jobs, address=address, watch=watch)
+    units = units_of(suite)
+    busy = {unit.experiment for unit in units}
+    idle = [name for name, plan in plans.items() if plan.benchmarks and name not in busy]
+    suite.left_out += [f"{name}: there is nothing to do with these methods on these benchmarks" for name in idle]
+    suite.results = run(units, plans, cache, engine=engine, jobs=jobs, address=address, watch=watch)
     suite.left_out += [*suite.results.left_out, *without_success(suite.results.rows)]
     if suite.results.rows:  # else an earlier result stays
         atomic_write(out / "results.json", f"{json.dumps(suite.results.rows, indent=1)}\n".encode())

@@ -19,9 +19,12 @@ def page_of(suite: Suite, command: str) -> Page:
     for name in suite.plans:
         experiment: Experiment = EXPERIMENTS.load(name)()
         if rows := suite.rows_of(name):
-            sections.append(Section(name, experiment.title, experiment.tables(rows), experiment.figures(rows)))
+            tables, figures = experiment.tables(rows), experiment.figures(rows)
+            sections.append(Section(name, experiment.title, tables, figures, experiment.headline(rows)))
     plans = list(suite.plans.values())
-    some = " (--quick: a random part of them)" if suite.quick else ""
+    numbers = sorted({plan.splits for plan in plans})
+    splits = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+    quick = {"quick": "yes: what each experiment did less of is under Left out"} if suite.quick else {}
     return Page(
         title="hm-router-bench",
         command=command,
@@ -29,8 +32,9 @@ def page_of(suite: Suite, command: str) -> Page:
         settings={
             "experiments": ", ".join(suite.plans),
             "methods": ", ".join(dict.fromkeys(m for plan in plans for m in plan.methods)),
-            "splits": f"{plans[0].splits} task splits{some}, 70% training, seed {plans[0].seed}",
+            "splits": f"{splits} task splits, 70% training, seed {plans[0].seed}",
             "embedder": plans[0].embedder,
+            **quick,
         },
         versions={"python": platform.python_version(), "hmrouter": __version__, **installed(LIBRARIES)},
         data={b.name: b.hash for plan in plans for b in plan.benchmarks},

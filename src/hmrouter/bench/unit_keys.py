@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Plan, Unit
+from hmrouter.bench.experiments.base import Experiment, Plan, Unit
 from hmrouter.bench.methods import METHODS
 from hmrouter.bench.versions import module_of, version_of
 from hmrouter.bench.work import Plans
@@ -25,21 +25,31 @@ class UnitKeys:
     def __init__(self, plans: Plans) -> None:
         self._plans = plans
         self._data = {name: {b.name: b.hash for b in plan.benchmarks} for name, plan in plans.items()}
+        self._experiments: dict[str, Experiment] = {name: EXPERIMENTS.load(name)() for name in plans}
         self._identity = {name: _identity(plan.embedder) for name, plan in plans.items()}
         self._libraries = installed(LIBRARIES)
 
     def of(self, unit: Unit) -> dict[str, Any]:
         """Unit, seed, data, and the versions of all code between them."""
         plan: Plan = self._plans[unit.experiment]
+        experiment = self._experiments[unit.experiment]
+        behind = experiment.own_methods.get(unit.method, unit.method)
+        also = {b.name: b.hash for b in experiment.reads(unit, plan)}
         return {
             **asdict(unit),
             "seed": plan.seed,
             "data": self._data[unit.experiment][unit.benchmark],
             "embedder": [plan.embedder, _version(EMBEDDERS, plan.embedder), self._identity[unit.experiment]],
             "experiment_version": _version(EXPERIMENTS, unit.experiment),
-            "method_version": _version(METHODS, unit.method),
+            "method_version": _version(METHODS, behind),
             "libraries": self._libraries,
-        }
+        } | ({"also": also, "also_version": _history_version()} if also else {})
+
+
+@cache
+def _history_version() -> str:
+    """The version of what decides which other benchmarks have a say, and what they say."""
+    return version_of("hmrouter.bench.history")
 
 
 def _identity(embedder: str) -> dict[str, Any] | None:

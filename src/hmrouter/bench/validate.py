@@ -1,17 +1,16 @@
 """What a benchmark directory holds, and everything that is wrong with it.
 
-The reader in `logs` stops at the first row that it cannot read. Here the same reader is started again behind each
-such row, so that one report lists them all, together with what it reads but nobody may have meant.
+The reader in `logs` refuses a directory with a bad row. Here the same reader goes on behind it, so that one report
+lists them all, together with what it reads but nobody may have meant.
 """
 
 from __future__ import annotations
 
-import os.path
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,15 +18,11 @@ import numpy as np
 
 from hmrouter.bench.registry import count_rectangles
 from hmrouter.dataset import Dataset
-from hmrouter.errors import InputError, LogError
-from hmrouter.logs import cells
-from hmrouter.logs.base import Request, problem
-from hmrouter.logs.benchmark import OF_THE_DIRECTORY, OUTCOMES, QUERIES
-from hmrouter.logs.csv_file import csv_rows
-from hmrouter.logs.jsonl_file import jsonl_objects
-from hmrouter.logs.table import Origin, Row, outcomes
+from hmrouter.errors import LogError
+from hmrouter.logs.base import Refusals, Request, problem
+from hmrouter.logs.formats.benchmark import OUTCOMES, QUERIES, directory_outcomes, directory_tasks
 from hmrouter.names import Names
-from hmrouter.types import Outcome, Route, Task
+from hmrouter.types import Outcome, Route
 
 EXAMPLES = 5
 """How many examples of one kind a report shows."""
@@ -155,9 +150,10 @@ def validate(path: str | Path) -> Validation:
     directory = Path(path)
     if not os.path.isdir(directory):
         raise problem(directory, f"is not a directory; a benchmark is one with {OUTCOMES} and {QUERIES}")
-    found, names = _Findings(), _Spellings()
-    tasks = _tasks(directory, found)
-    data = Dataset(_outcomes(directory, tasks, names, found))
+    found, names = _Findings(directory), _Spellings()
+    request = Request(names=names, refusals=Refusals(skip=True, keep=found.refused))
+    tasks = {task.id: task for task in found.until_broken(directory_tasks(directory, request))}
+    data = Dataset(found.duplicates(found.until_broken(directory_outcomes(directory, tasks, request))))
     if not found.has("file"):  # else what was not read would look as if it were missing
         found.add("unknown_task", *(repr(task.id) for task in data.tasks if task.id not in tasks))
         found.add("unused_task", *map(repr, sorted(tasks.keys() - {task.id for task in data.tasks})))
@@ -188,7 +184,8 @@ def validate(path: str | Path) -> Validation:
 class _Findings:
     """Collects what is found, by kind."""
 
-    def __init__(self) -> None:
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
         self._count = dict.fromkeys(_KINDS, 0)
         self._examples: dict[str, list[str]] = {kind: [] for kind in _KINDS}
 
@@ -207,12 +204,32 @@ class _Findings:
             if self.has(kind)
         )
 
-    def until_broken(self, path: Path, records: Iterator[Item]) -> Iterator[Item]:
+    def refused(self, record: dict[str, Any]) -> None:
+        """Take a record that the reader refused."""
+        message = self._local(record["error"])
+        row = "score" if _BAD_SCORE.match(message) else "row"
+        self.add("task" if message.startswith(QUERIES) else row, message)
+
+    def until_broken(self, records: Iterator[Item]) -> Iterator[Item]:
         """The records up to where the file's structure breaks, which is reported: nobody knows what follows."""
         try:
             yield from records
         except LogError as error:
-            self.add("file", _local(error, path))
+            self.add("file", self._local(str(error)))
+
+    def duplicates(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+        """The outcomes; a second one of a cell is reported."""
+        seen: set[tuple[str, Route]] = set()
+        for outcome in outcomes:
+            cell = (outcome.task.id, outcome.route)
+            if cell in seen:
+                self.add("duplicate", f"{outcome.task.id!r} on {str(outcome.route)!r}")
+            seen.add(cell)
+            yield outcome
+
+    def _local(self, message: str) -> str:
+        """The message without the directory's path, which the report has already."""
+        return message.removeprefix(f"{self._directory}{os.sep}")
 
 
 class _Spellings(Names):
@@ -239,54 +256,4 @@ class _Spellings(Names):
                 found.add("same_name", f"{kind} {', '.join(map(repr, sorted(written)))} -> {canonical!r}")
 
 
-def _tasks(directory: Path, found: _Findings) -> dict[str, Task]:
-    path, suite = directory / QUERIES, directory.absolute().name
-    tasks: dict[str, Task] = {}
-    for line, query in found.until_broken(path, jsonl_objects(path)):
-        try:
-            task_id = cells.name(query.get("query_id"), "query_id")
-            task = Task(task_id, suite, cells.text(query.get("text"), "text"), cells.meta(query.get("meta"), "meta"))
-            if not task_id or task_id in tasks:
-                raise InputError(f"query_id {task_id!r} appears twice" if task_id else "query_id is missing")
-            tasks[task_id] = task
-        except InputError as error:
-            found.add("task", _local(problem(path, error, at=f"line {line}"), path))
-    return tasks
-
-
-def _outcomes(directory: Path, tasks: dict[str, Task], names: Names, found: _Findings) -> Iterator[Outcome]:
-    path, suite = directory / OUTCOMES, directory.absolute().name
-    origin = Origin(path, suite=suite, source=suite, header="header", tasks=tasks, unread=OF_THE_DIRECTORY)
-    request = Request.of(names=names)
-    rows = found.until_broken(path, _rows(path))
-    seen: set[tuple[str, Route]] = set()
-    for row in rows:
-        try:
-            for outcome in outcomes(chain((row,), rows), origin, request):
-                cell = (outcome.task.id, outcome.route)
-                if cell in seen:
-                    found.add("duplicate", f"{outcome.task.id!r} on {str(outcome.route)!r}")
-                seen.add(cell)
-                yield outcome
-        except LogError as error:
-            message = _local(error, path)
-            if message.startswith(f"{OUTCOMES} header"):  # true of every row that follows
-                found.add("file", message)
-                return
-            found.add("score" if _BAD_SCORE.match(message) else "row", message)
-
-
-def _rows(path: Path) -> Iterator[Row]:
-    row = None
-    for row in csv_rows(path):
-        yield row
-    if row is None:
-        raise problem(path, "holds no outcomes, not a single row")
-
-
 _BAD_SCORE = re.compile(rf"{re.escape(OUTCOMES)} line \d+: score ")
-
-
-def _local(error: LogError, path: Path) -> str:
-    """The message with the file's name instead of its whole path, which the report has already."""
-    return path.name + str(error).removeprefix(str(path))

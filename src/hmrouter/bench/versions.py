@@ -14,8 +14,10 @@ from pathlib import Path
 from types import ModuleType
 
 # What only presents rows, names classes or keeps vectors: changing it changes no result.
-PRESENTATION = {"tables", "figures", "Table", "Series", "Figure", "Interval"}
-WITHOUT_EFFECT = re.compile(r"hmrouter\.(store|bench\.(budgets|methods|statistics|experiments\.summaries))(\.|$)")
+PRESENTATION = {"tables", "figures", "headline", "quick", "Table", "Series", "Figure", "Interval"}
+WITHOUT_EFFECT = re.compile(
+    r"hmrouter\.(store|bench\.(budgets|history|methods|statistics|experiments\.(summaries|quick|\w+_report)))(\.|$)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,8 @@ def version_of(*modules: str) -> str:
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name in found or WITHOUT_EFFECT.match(name) or (source := _source(name)) is None:
+        ignored = name not in modules and WITHOUT_EFFECT.match(name)
+        if name in found or ignored or (source := _source(name)) is None:
             continue
         found[name] = source.digest
         ours = {"hmrouter", name.partition(".")[0]}
@@ -91,7 +94,9 @@ def _imports(tree: ast.Module, package: str) -> list[str]:
             base = node.module or ""
             if node.level:
                 base = importlib.util.resolve_name("." * node.level + base, package)
-            out += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+            # A name is a module of the package, or something that the package's own code defines.
+            whole = [f"{base}.{alias.name}" for alias in node.names]
+            out += [name if _spec(name) else base for name in whole]
     return out
 
 
@@ -111,8 +116,14 @@ def _drop_presentation(tree: ast.Module) -> None:
     """Take out docstrings and what only presents; comments and layout are not in the tree."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            named = (ast.ClassDef, ast.FunctionDef)
-            body = [n for n in node.body if not (isinstance(n, named) and n.name in PRESENTATION)]
+            body = [n for n in node.body if _name(n) not in PRESENTATION]
             # also the strings that document a field
             body = [n for n in body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
             node.body = body or [ast.Pass()]
+
+
+def _name(node: ast.stmt) -> str:
+    """What a class, a function or an annotated field is called; empty for any other statement."""
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        return node.name
+    return node.target.id if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) else ""

@@ -7,8 +7,31 @@ EXPERIMENTS = Registry(
     "hmrouter.experiments",
     {
         "cost": "hmrouter.bench.experiments.cost:Cost",
+        "fewshot": "hmrouter.bench.experiments.fewshot:FewShot",
         "forecast": "hmrouter.bench.experiments.forecast:Forecast",
+        "heldout": "hmrouter.bench.experiments.heldout:HeldOut",
+        "interaction": "hmrouter.bench.experiments.interaction:Interaction",
+        "overhead": "hmrouter.bench.experiments.overhead:Overhead",
+        "representations": "hmrouter.bench.experiments.representations:Representations",
         "routing": "hmrouter.bench.experiments.routing:Routing",
         "sparse": "hmrouter.bench.experiments.sparse:Sparse",
+        "transfer": "hmrouter.bench.experiments.transfer:Transfer",
+        "unseen": "hmrouter.bench.experiments.unseen:Unseen",
     },
 )
+
+PAPER_ORDER = (
+    "transfer", "routing", "cost", "unseen", "fewshot", "heldout", "forecast", "representations", "interaction",
+    "overhead", "sparse",
+)  # fmt: skip
+"""As the paper shows them, ours last."""
+
+
+def every_experiment() -> list[str]:
+    """All experiments in the order of a report on all of them; plug-ins come last.
+
+    >>> every_experiment()[:2]
+    ['transfer', 'routing']
+    """
+    names = EXPERIMENTS.names()
+    return [n for n in PAPER_ORDER if n in names] + [n for n in names if n not in PAPER_ORDER]

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.experiments.quick import Quick
+from hmrouter.bench.history import listens, others
 
 Row = Mapping[str, Any]
 """One line of results.json; see docs/results-format.md."""
@@ -84,6 +86,8 @@ class Series:
     y: Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
+    labels: Sequence[str] = ()
+    """For `points`: a name beside each point, empty for none; where names would cover each other, some are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +98,18 @@ class Figure:
     """File name without ending."""
     title: str
     kind: str
-    """`lines` (series over x), `bars` (one bar per series, y[0] with its interval), `points` (scatter), `heatmap`."""
+    """`lines` (series over x), `bars` (one bar per series, y[0] with its interval; with `x_names`, groups of bars),
+    `points` (scatter), `heatmap`."""
     x_label: str
     y_label: str
     series: Sequence[Series]
     note: str = ""
     log_x: bool = False
+    log_y: bool = False
+    x_names: Sequence[str] = ()
+    """Names of x = 0, 1, 2...: what stands along the axis instead of numbers, or under each group of bars."""
+    fit: bool = False
+    """For `points`: draw the straight line of least squares through the points of all series."""
     diagonal: bool = False
     """Draw y = x, for reliability curves."""
     reference: float | None = None
@@ -117,6 +127,10 @@ class Experiment(ABC):
     title: ClassVar[str]
     methods: ClassVar[Sequence[str]]
     """What is compared when nothing else is asked for."""
+    own_methods: ClassVar[Mapping[str, str]] = {}
+    """Methods that only this experiment has -> the method of the registry that is behind each; empty: none."""
+    quick: ClassVar[Quick] = Quick()
+    """What `--quick` does less of."""
 
     def refusal(self, benchmark: Benchmark) -> str:
         """Why a benchmark cannot take part, in a few words; empty if it can."""
@@ -129,6 +143,16 @@ class Experiment(ABC):
     @abstractmethod
     def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
         """Do one unit. Deterministic: the same unit gives the same rows on every machine, apart from seconds."""
+
+    def reads(self, unit: Unit, plan: Plan) -> Sequence[Benchmark]:
+        """The benchmarks, besides its own, that the unit's rows depend on: those that its method listens to."""
+        if not listens(self.own_methods.get(unit.method, unit.method)):
+            return ()
+        return others(next(b for b in plan.benchmarks if b.name == unit.benchmark), plan.benchmarks)
+
+    def headline(self, rows: Sequence[Row]) -> str:
+        """The main finding in one sentence for the index page, from rows alone; empty: there is none."""
+        return ""
 
     @abstractmethod
     def tables(self, rows: Sequence[Row]) -> list[Table]:

@@ -17,7 +17,7 @@ from hmrouter.state import Floats
 from hmrouter.store import OutcomeStore
 
 ALL_METHODS = ("random", "fixed", "component_average", "knn", "mirt", "irtnet", "avengers", "embedllm",
-               "component_only", "hm", "safe", "oracle")  # fmt: skip
+               "component_only", "hm", "safe_alone", "safe", "oracle")  # fmt: skip
 """In the order of the tables: the references first and last, the product's own before the oracle."""
 
 

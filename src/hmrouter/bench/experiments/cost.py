@@ -99,6 +99,16 @@ class Cost(Experiment):
                 f"lambda={weight:g}", found.merit - weight * expected, on_train - weight * expected, found.fit_seconds
             )  # fmt: skip
 
+    def headline(self, rows: Sequence[Row]) -> str:
+        """What half of Fixed's cost buys, by settings that were chosen on training tasks."""
+        frontiers, said = Frontiers(rows), []
+        budget = {b: 0.5 * c for b, c in frontiers.fixed_costs.items()}
+        for m in ("hm", "safe", "fixed", "avengers_pro") if budget else ():
+            value = frontiers.accuracy(m, TRAINING_RULE, budget)
+            said += [f"{m} {value:.1f}"] if value is not None else []
+        start = "With settings chosen on training tasks to cost half of Fixed there, percent of the oracle"
+        return f"{start}: {', '.join(said)}." if said else ""
+
     def tables(self, rows: Sequence[Row]) -> list[Table]:
         """Budgets in dollars and relative to Fixed, each with the paper's rule and the honest one; hull areas."""
         frontiers = Frontiers(rows)

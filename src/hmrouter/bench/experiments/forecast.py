@@ -14,11 +14,11 @@ from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
 from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.experiments.sparse import thinned
 from hmrouter.bench.experiments.summaries import benchmark_means, distinct, known, mean_of
-from hmrouter.bench.forecasts import auc, brier, ece, log_loss, reliability
+from hmrouter.bench.forecasts import auc, brier, log_loss
 from hmrouter.dataset import Dataset
+from hmrouter.scorers.calibration_error import BINS, ece, reliability
 
 SETTINGS = ("full", "routes2-5")
-BINS = 10
 
 
 class Forecast(Experiment):
@@ -44,10 +44,18 @@ class Forecast(Experiment):
         return [
             judged.row
             | {
-                "auc": auc(y, p), "log_loss": log_loss(y, p), "brier": brier(y, p), "ece": ece(y, p, BINS),
-                "reliability": reliability(y, p, BINS), "coverage": coverage(judged.predictions, split.test),
+                "auc": auc(y, p), "log_loss": log_loss(y, p), "brier": brier(y, p), "ece": ece(y, p),
+                "reliability": reliability(y, p), "coverage": coverage(judged.predictions, split.test),
             }
         ]  # fmt: skip
+
+    def headline(self, rows: Sequence[Row]) -> str:
+        """AUC of those that stand for something."""
+        own, said = [r for r in rows if r["setting"] == distinct(rows, "setting")[0]], []
+        for m in ("hm", "safe", "fixed", "embedllm"):
+            value = mean_of(benchmark_means(own, "auc", m).values())
+            said += [f"{m} {value:.3f}"] if value is not None else []
+        return f"AUC on test outcomes, mean of benchmarks: {', '.join(said)}." if said else ""
 
     def tables(self, rows: Sequence[Row]) -> list[Table]:
         """Means per method, and per benchmark for AUC and log-loss."""

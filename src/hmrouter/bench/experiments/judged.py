@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from hmrouter.bench.evaluate import Predictions, choose, dense, predict, realise, tie_order, uniform
+from hmrouter.bench import evaluate
+from hmrouter.bench.evaluate import Predictions
 from hmrouter.bench.experiments.base import Plan, Unit
 from hmrouter.bench.experiments.common import prepared, row
+from hmrouter.bench.history import informed
 from hmrouter.dataset import Split
 from hmrouter.errors import InputError
+from hmrouter.scorers.base import Scorer, Training
+from hmrouter.state import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +25,20 @@ class Judged:
     """None for random and oracle, which predict nothing."""
 
 
-def judge(unit: Unit, split: Split, plan: Plan) -> Judged:
-    """Fit the unit's method on the split's training side and judge its choices on the test side."""
-    test = split.test
-    if not len(split.train.cells):
-        raise InputError("the training side of this split has no outcome")
-    if not len(test.cells):
-        raise InputError("the test side of this split has no outcome")
-    if unit.method == "random":
-        return Judged(row(unit, realise(test, uniform(test)), split.train, None), None)
-    seen, order = ~np.isnan(dense(test)), tie_order(split.train)
-    if unit.method == "oracle":
-        return Judged(row(unit, realise(test, choose(dense(test), seen, order)), split.train, None), None)
+def judge(unit: Unit, split: Split, plan: Plan, scorer: Scorer | None = None) -> Judged:
+    """Fit the unit's method on the split's training side and judge its choices on the test side.
+
+    Who wants to ask the scorer more afterwards makes it and passes it in.
+    """
+    for side, data in (("training", split.train), ("test", split.test)):
+        if not len(data.cells):
+            raise InputError(f"the {side} side of this split has no outcome")
+    metrics, found = evaluate.judge(scorer or unit.method, split, lambda: _told(unit, split, plan))
+    return Judged(row(unit, metrics, split.train, found.fit_seconds if found else None), found)
+
+
+def _told(unit: Unit, split: Split, plan: Plan) -> tuple[Training, Floats]:
+    """The vectors of the split, and what the other benchmarks say if the method listens to it."""
     training, x_test = prepared(split, plan)
-    predictions = predict(unit.method, training, x_test, test)
-    metrics = realise(test, choose(predictions.merit, seen, order), predictions.success)
-    return Judged(row(unit, metrics, split.train, predictions.fit_seconds), predictions)
+    benchmark = next(b for b in plan.benchmarks if b.name == unit.benchmark)
+    return informed(training, unit.method, benchmark, plan.benchmarks), x_test

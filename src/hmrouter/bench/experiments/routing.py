@@ -12,6 +12,7 @@ from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.experiments.summaries import (
     accuracy_table,
     compared,
+    difference_sentence,
     difference_table,
     distinct,
     overall_difference,
@@ -32,6 +33,10 @@ class Routing(Experiment):
     def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
         """Fit, choose, compare."""
         return [judge(unit, split_of(benchmark, plan.seed, unit.split), plan).row]
+
+    def headline(self, rows: Sequence[Row]) -> str:
+        """The two scorers and the strongest baselines against the best fixed pair."""
+        return difference_sentence(rows, ("hm", "safe", "embedllm", "irtnet"), "On full evidence")
 
     def tables(self, rows: Sequence[Row]) -> list[Table]:
         """The paper's table, the same in raw accuracy, and the differences to Fixed."""

@@ -12,11 +12,13 @@ from hmrouter.bench.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
 from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
 from hmrouter.bench.experiments.judged import judge
+from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.experiments.summaries import (
     ACCURACY,
     accuracy_table,
     benchmark_means,
     compared,
+    difference_sentence,
     difference_table,
     distinct,
     mean_of,
@@ -34,6 +36,7 @@ class Sparse(Experiment):
     name: ClassVar[str] = "sparse"
     title: ClassVar[str] = "Routing on thin evidence"
     methods: ClassVar[Sequence[str]] = ALL_METHODS
+    quick: ClassVar[Quick] = Quick(without=("irtnet", "mirt"))
 
     def units(self, plan: Plan) -> list[Unit]:
         """One per benchmark, setting, split and method."""
@@ -43,6 +46,11 @@ class Sparse(Experiment):
         """Thin the training side, then as in `routing`."""
         split = thinned(split_of(benchmark, plan.seed, unit.split), unit.setting, plan.seed)
         return [judge(unit, split, plan).row]
+
+    def headline(self, rows: Sequence[Row]) -> str:
+        """The two scorers and the strongest baseline where each task was run on few routes."""
+        few = [r for r in rows if r["setting"] == "routes2-5"]
+        return difference_sentence(few, ("hm", "safe", "embedllm"), "Each task run on 2 to 5 routes")
 
     def tables(self, rows: Sequence[Row]) -> list[Table]:
         """Settings x methods on the mean of benchmarks, differences to Fixed, and each setting in full."""

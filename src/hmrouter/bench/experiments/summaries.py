@@ -108,3 +108,12 @@ def difference_table(rows: Sequence[Row], title: str, to: str = "fixed", **where
         "like these (benchmarks and splits drawn with replacement)."
     )
     return Table(title, ["benchmark", *methods], body, note, footer_rows=1)
+
+
+def difference_sentence(rows: Sequence[Row], methods: Sequence[str], where: str, to: str = "fixed") -> str:
+    """How far these methods are above `to`, in the mean over benchmarks, in a sentence; empty if none of them ran."""
+    said = []
+    for m in methods:
+        d = overall_difference(rows, m, to)
+        said += [f"{m} {d.value:+.1f} [{d.low:.1f}, {d.high:.1f}]"] if d is not None else []
+    return f"{where}, points of normalised accuracy above {to}: {', '.join(said)}." if said else ""

@@ -1,4 +1,4 @@
-"""The kinds of figure that have two axes: lines over x, points, and bars."""
+"""The kinds of figure that have two axes of numbers: lines over x, and points."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hmrouter.bench.experiments.base import Figure, Series
 from hmrouter.bench.report.cells import MINUS
+from hmrouter.bench.report.labels import name_points
 from hmrouter.bench.report.styles import SOLID, Style, styles_of
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ def lines(axes: Axes, figure: Figure) -> None:
     if not _start(axes, figure):
         return
     dodged = [s for s in figure.series if s.low is not None and len(s.x) < BAND_FROM]
-    for series, style in _styled(figure):
+    for series, style in styled(figure):
         shift = (dodged.index(series) - (len(dodged) - 1) / 2) * DODGE if series in dodged else 0.0
         axes.plot(series.x, series.y, linestyle=style.dash, **_marked(axes, series, style, shift))
         _intervals(axes, series, style, shift)
@@ -37,41 +40,13 @@ def points(axes: Axes, figure: Figure) -> None:
     """A cloud of points per series, with their intervals."""
     if not _start(axes, figure):
         return
-    for series, style in _styled(figure):
+    for series, style in styled(figure):
         axes.plot(series.x, series.y, linestyle="none", **_marked(axes, series, style, 0.0))
         _intervals(axes, series, style, 0.0)
+    if figure.fit:
+        _fit(axes, figure)
     _finish(axes, figure, by_end=False)
-
-
-def bars(axes: Axes, figure: Figure) -> None:
-    """One bar per series, the largest on top, its number beside it; they lie, so that long names are readable."""
-    known = [(s, style) for s, style in _styled(figure) if s.y and math.isfinite(s.y[0])]
-    if not known:
-        nothing(axes)
-        return
-    known.sort(key=lambda pair: pair[0].y[0])
-    ends = [max([s.y[0], *_finite(s.high or ())]) for s, _ in known]
-    starts = [min([s.y[0], *_finite(s.low or ())]) for s, _ in known]
-    span = max(0.0, *ends) - min(0.0, *starts) or 1.0
-    write = plain_numbers([s.y[0] for s, _ in known])
-    axes.barh(range(len(known)), [s.y[0] for s, _ in known], 0.66, color=[style.colour for _, style in known])
-    for i, (series, _) in enumerate(known):
-        value = series.y[0]
-        if series.low is not None and series.high is not None:
-            # White under black: visible on a dark bar and beside it.
-            for colour, width in (("white", 3.4), ("#1A1A1A", 1.4)):
-                axes.plot([series.low[0], series.high[0]], [i, i], color=colour, linewidth=width, marker="|",
-                          markersize=9, markeredgewidth=width, solid_capstyle="butt")  # fmt: skip
-        right = value >= 0
-        axes.text((ends if right else starts)[i] + (0.015 if right else -0.015) * span, i, write(value),
-                  ha="left" if right else "right", va="center_baseline", fontsize=11)  # fmt: skip
-    axes.set_yticks(range(len(known)), [short(s.name) for s, _ in known])
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlim(min(0.0, *starts) - (0.1 * span if min(starts) < 0 else 0), max(0.0, *ends) + 0.1 * span)
-    axes.set(xlabel=wrapped(figure.y_label), ylabel=figure.x_label)
-    axes.grid(axis="x")
-    if figure.reference is not None:
-        axes.axvline(figure.reference, color="#1A1A1A", linewidth=1.2)
+    name_points(axes, figure)
 
 
 def nothing(axes: Axes) -> None:
@@ -98,15 +73,43 @@ def plain_numbers(values: Iterable[float]) -> Callable[[float], str]:
     return lambda value: f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)
 
 
+def styled(figure: Figure) -> list[tuple[Series, Style]]:
+    """The series, each with its look."""
+    return list(zip(figure.series, styles_of([s.name for s in figure.series]), strict=True))
+
+
+def finite(values: Sequence[float]) -> list[float]:
+    """The numbers that have a place on an axis."""
+    return [v for v in values if math.isfinite(v)]
+
+
+def name_ticks(axes: Axes, names: Sequence[str]) -> None:
+    """Names instead of numbers along x; aslant, so that long ones stand beside each other."""
+    aslant = sum(map(len, names)) > 60
+    look: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if aslant else {}
+    axes.set_xticks(range(len(names)), [short(n, 28) for n in names], **look)
+    axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def legend_beside(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """The legend to the right of the axes, where it covers nothing."""
+    axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
+
+
 def _start(axes: Axes, figure: Figure) -> bool:
     """Scales come first, as they decide how everything is placed. False when there is nothing to draw."""
-    if not any(_finite(s.y) for s in figure.series):
+    if not any(finite(s.y) for s in figure.series):
         nothing(axes)
         return False
     if figure.log_x:
         axes.set_xscale("log")
+    if figure.log_y:
+        axes.set_yscale("log")
     # What is drawn a little beside its place does not count for the limits by itself.
-    axes.update_datalim([(x, y) for s in figure.series for x, y in _corners(s) if x > 0 or not figure.log_x])
+    corners = [corner for s in figure.series for corner in _corners(s)]
+    axes.update_datalim([
+        (x, y) for x, y in corners if (x > 0 or not figure.log_x) and (y > 0 or not figure.log_y)
+    ])  # fmt: skip
     axes.autoscale_view()
     return True
 
@@ -120,10 +123,6 @@ def _corners(series: Series) -> list[tuple[float, float]]:
         for x, y in zip(series.x, values, strict=True)
         if math.isfinite(x) and math.isfinite(y)
     ]
-
-
-def _styled(figure: Figure) -> list[tuple[Series, Style]]:
-    return list(zip(figure.series, styles_of([s.name for s in figure.series]), strict=True))
 
 
 def _marked(axes: Axes, series: Series, style: Style, shift: float) -> dict[str, Any]:
@@ -169,15 +168,27 @@ def _finish(axes: Axes, figure: Figure, *, by_end: bool) -> None:
         _diagonal(axes, figure)
     handles, labels = axes.get_legend_handles_labels()
     if by_end:
-        last = {short(s.name): (_finite(s.y) or [-math.inf])[-1] for s in figure.series}
+        last = {short(s.name): (finite(s.y) or [-math.inf])[-1] for s in figure.series}
         order = sorted(range(len(labels)), key=lambda i: -last.get(labels[i], -math.inf))
         handles, labels = [handles[i] for i in order], [labels[i] for i in order]
-    axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
+    legend_beside(axes, handles, labels)
+
+
+def _fit(axes: Axes, figure: Figure) -> None:
+    """The line of least squares over all points, and how close they are to it."""
+    pairs = [(x, y) for s in figure.series for x, y in zip(s.x, s.y, strict=True) if math.isfinite(x + y)]
+    x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return
+    slope, level = np.polyfit(x, y, 1)
+    ends = np.array([x.min(), x.max()])
+    r = f"{np.corrcoef(x, y)[0, 1]:.2f}".replace("-", MINUS)
+    axes.plot(ends, slope * ends + level, color="#767676", linewidth=1.4, label=f"linear fit, r = {r}", zorder=1.5)
 
 
 def _diagonal(axes: Axes, figure: Figure) -> None:
     """y = x, on axes with the same range, so that a distance from it means the same everywhere."""
-    numbers = _finite([v for s in figure.series for v in (*s.x, *s.y)])
+    numbers = finite([v for s in figure.series for v in (*s.x, *s.y)])
     low, high = min(numbers), max(numbers)
     if low >= 0 and high <= 1:
         low, high = 0.0, 1.0
@@ -189,19 +200,27 @@ def _diagonal(axes: Axes, figure: Figure) -> None:
 
 def _ticks(axes: Axes, figure: Figure) -> None:
     """A tick at every x that was measured, when they are few and far enough apart; never a power of ten."""
-    measured = sorted({x for s in figure.series for x in _finite(s.x) if x > 0 or not figure.log_x})
+    if figure.log_y:
+        _plain_log(axes.yaxis)
+    if figure.x_names:
+        name_ticks(axes, figure.x_names)
+        return
+    measured = sorted({x for s in figure.series for x in finite(s.x) if x > 0 or not figure.log_x})
     scale = math.log if figure.log_x else float
     gaps = [scale(b) - scale(a) for a, b in pairwise(measured)]
     if gaps and len(measured) <= 10 and not figure.diagonal and min(gaps) >= 0.06 * sum(gaps):
         axes.set_xticks(measured, [f"{x:g}" for x in measured])
         axes.set_xticks([], minor=True)
     elif figure.log_x:
-        from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-        axes.xaxis.set_minor_locator(NullLocator())
+        _plain_log(axes.xaxis)
 
 
-def _finite(values: Sequence[float]) -> list[float]:
-    return [v for v in values if math.isfinite(v)]
+def _plain_log(axis: Any) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    # Over many powers of ten, 2 and 5 would stand too close to each other.
+    low, high = axis.get_view_interval()
+    wide = low > 0 and high / low > 1e3
+    axis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.set_minor_locator(NullLocator())

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from hmrouter.bench.experiments.base import Figure
 from hmrouter.bench.report import charts
+from hmrouter.bench.report.bars import bars
 from hmrouter.bench.report.heatmap import heatmap, heatmap_size
 from hmrouter.errors import MissingExtra, UnknownName
 
-KINDS: Final = {"lines": charts.lines, "points": charts.points, "bars": charts.bars, "heatmap": heatmap}
+KINDS: Final = {"lines": charts.lines, "points": charts.points, "bars": bars, "heatmap": heatmap}
 DOTS_PER_INCH: Final = 200
 
 # Letters are drawn as shapes of the font that comes with matplotlib, so that a figure looks the same in every browser
@@ -79,9 +80,10 @@ def _size(figure: Figure) -> tuple[float, float]:
     """Inches: the width of a slide, and as high as the content needs."""
     if figure.kind == "heatmap":
         return heatmap_size(figure)
-    if figure.kind == "bars":
+    if figure.kind == "bars" and not figure.x_names:
         return 9.0, 1.5 + 0.42 * max(3, len(figure.series))
-    return 9.0, max(5.0, 1.2 + 0.3 * len(figure.series))
+    bars_or_names = len(figure.x_names) * (0.35 * len(figure.series) if figure.kind == "bars" else 0.6)
+    return max(9.0, min(3.0 + bars_or_names, 20.0)), max(5.0, 1.2 + 0.3 * len(figure.series))
 
 
 def _no_metadata(ending: str) -> dict[str, None]:

@@ -32,7 +32,7 @@ def render_html(page: Page) -> str:
     >>> "<h1>Routing</h1>" in html, "--data &lt;dir&gt;" in html
     (True, True)
     """
-    style, script = _resource("report.css"), _resource("report.js")
+    style, script = resource("report.css"), resource("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     names = figure_files(page)
     sections = [_section(i, section, names[i]) for i, section in enumerate(page.sections)]
@@ -105,7 +105,8 @@ def _section(number: int, section: Section, files_of_figures: Iterable[str]) -> 
     parts = [_table(f"table-{number}-{i}", table) for i, table in enumerate(section.tables)]
     parts += [_figure(name, figure) for name, figure in zip(files_of_figures, section.figures, strict=True)]
     inside = "\n".join(parts) or "<p>No results.</p>"
-    return f'<section id="section-{number}">\n<h2>{escape(section.title)}</h2>\n{inside}\n</section>\n'
+    line = f"<p>{escape(section.line)}</p>\n" if section.line else ""
+    return f'<section id="section-{number}">\n<h2>{escape(section.title)}</h2>\n{line}{inside}\n</section>\n'
 
 
 def _table(name: str, table: Table) -> str:
@@ -187,5 +188,6 @@ def _flush(right: bool) -> str:
     return ' class="number"' if right else ""
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """A file of this package: the style sheet, the script."""
     return files(__package__).joinpath(name).read_text("utf-8")

@@ -18,6 +18,7 @@ def render_markdown(page: Page) -> str:
     blocks = [f"# {plain(page.title)}", plain(page.created), READING_HINT]
     for section in page.sections:
         blocks.append(f"## {plain(section.title)}")
+        blocks += [plain(section.line)] if section.line else []
         blocks += [table_markdown(table) for table in section.tables]
     blocks.append("## Left out, and why")
     blocks.append("\n".join(f"- {plain(reason)}" for reason in page.left_out) or "Nothing.")

@@ -23,6 +23,8 @@ class Section:
     title: str
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
+    line: str = ""
+    """The main finding in one sentence, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)

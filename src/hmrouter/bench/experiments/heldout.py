@@ -1,0 +1,100 @@
+"""`heldout` (Fig. heldout_benchmark): route on a benchmark of which nothing was seen, learned from the others.
+
+Benchmarks that share tasks with it do not count as others. Components are shared across benchmarks, so HM, the
+component average and `safe` may choose any route; methods that know a route only by its own outcomes choose among the
+routes that were run on another benchmark, as in the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.cells import outcomes_of
+from hmrouter.bench.evaluate import dense, predict, tie_order, uniform
+from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
+from hmrouter.bench.experiments.choices import BY_ROUTE, best_among, row_of
+from hmrouter.bench.experiments.common import ALL_METHODS, prepared, product_of, split_of
+from hmrouter.bench.experiments.heldout_report import heldout_figures, heldout_tables, means_sentence
+from hmrouter.bench.experiments.quick import Quick
+from hmrouter.bench.history import believed_of, listens, others
+from hmrouter.dataset import Dataset, Split
+from hmrouter.errors import InputError
+from hmrouter.scorers.base import Training
+
+
+class HeldOut(Experiment):
+    """What carries over to a new benchmark."""
+
+    name: ClassVar[str] = "heldout"
+    title: ClassVar[str] = "Routing on held-out benchmarks"
+    methods: ClassVar[Sequence[str]] = ALL_METHODS
+    quick: ClassVar[Quick] = Quick(splits=1, without=("mirt", "component_only"))
+
+    def units(self, plan: Plan) -> list[Unit]:
+        """One per benchmark, split and method."""
+        return product_of(self.name, plan)
+
+    def reads(self, unit: Unit, plan: Plan) -> Sequence[Benchmark]:
+        """The benchmarks that are learned from."""
+        return others(next(b for b in plan.benchmarks if b.name == unit.benchmark), plan.benchmarks)
+
+    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+        """Learn from the training tasks of the others, choose on the test tasks of this one."""
+        sources = others(benchmark, plan.benchmarks)
+        if not sources:
+            raise InputError("there is no other benchmark that shares no task with it")
+        split = heldout_split(benchmark, sources, plan.seed, unit.split)
+        train, test = split.train, split.test
+        if not len(test.cells):
+            raise InputError("the test side of this split has no outcome")
+        here = ~np.isnan(dense(test)).all(axis=0)
+        if not (here & train.observed).any():
+            raise InputError("none of its routes was run on another benchmark, so most methods have nothing to choose")
+        found = None
+        if unit.method == "random":
+            shares = uniform(test)
+        else:
+            if unit.method == "oracle":
+                value = dense(test)
+            else:
+                training, x_test = prepared(split, plan)
+                if listens(
+                    unit.method
+                ):  # the others' outcomes inform it, and do not mix with this suite's: it has none
+                    sides = [split_of(b, plan.seed, unit.split).train for b in sources]
+                    nothing = Dataset([], routes=train.routes)
+                    training = Training(nothing, training.x[:0], training.harness_vectors, believed_of(sides, sources))
+                found = predict(unit.method, training, x_test, test)
+                value = found.merit
+            allowed = train.observed if unit.method in BY_ROUTE else np.ones(len(test.routes), dtype=bool)
+            shares = best_among(test, value, allowed, tie_order(train))
+        return [
+            row_of(unit, train, test, shares, found, n_routes=int(here.sum()),
+                   n_routes_elsewhere=int((here & train.observed).sum()), learned_from=[b.name for b in sources])
+        ]  # fmt: skip
+
+    def tables(self, rows: Sequence[Row]) -> list[Table]:
+        """All held-out benchmarks, the paper's three, differences to Fixed, and what was known of each."""
+        return heldout_tables(rows)
+
+    def figures(self, rows: Sequence[Row]) -> list[Figure]:
+        """The mean per method, and every benchmark."""
+        return heldout_figures(rows)
+
+    def headline(self, rows: Sequence[Row]) -> str:
+        """Means of those that stand for something."""
+        return means_sentence(rows)
+
+
+@lru_cache(maxsize=2)
+def heldout_split(benchmark: Benchmark, sources: tuple[Benchmark, ...], seed: int, number: int) -> Split:
+    """The training sides of the sources joined, and the test side of the benchmark; both keep every route."""
+    own = split_of(benchmark, seed, number).test
+    seen = (outcome for b in sources for outcome in outcomes_of(split_of(b, seed, number).train))
+    train = Dataset(seen, routes=own.routes)
+    return Split(number, train, Dataset(outcomes_of(own), routes=train.routes, tasks=own.tasks))

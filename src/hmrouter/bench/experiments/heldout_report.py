@@ -1,0 +1,82 @@
+"""The tables and figures of `heldout`: routing on benchmarks of which nothing was seen, from rows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hmrouter.bench.experiments.base import Figure, Row, Series, Table
+from hmrouter.bench.experiments.choices import BY_ROUTE
+from hmrouter.bench.experiments.summaries import (
+    ACCURACY,
+    accuracy_table,
+    benchmark_means,
+    difference_table,
+    distinct,
+    known,
+    mean_of,
+)
+
+OF_THE_PAPER = ("taubench_airline", "corebench_hard", "scicode")
+
+
+def heldout_tables(rows: Sequence[Row]) -> list[Table]:
+    """All held-out benchmarks, the paper's three, differences to Fixed, and what was known of each."""
+    out = [accuracy_table(rows, "Held-out benchmarks, oracle-normalised")]
+    three = [r for r in rows if r["benchmark"] in OF_THE_PAPER]
+    if three and len(three) < len(rows):
+        out.append(accuracy_table(three, "The paper's held-out benchmarks, oracle-normalised"))
+    difference = difference_table(rows, "Held-out benchmarks: difference to Fixed")
+    out += [difference] if difference else []
+    first = {r["benchmark"]: r for r in reversed(rows)}
+    body = [
+        [b, first[b]["n_routes"], first[b]["n_routes_elsewhere"], ", ".join(first[b]["learned_from"])]
+        for b in distinct(rows, "benchmark")
+    ]
+    note = "Benchmarks that share tasks are not learned from."
+    if bound := [m for m in distinct(rows, "method") if m in BY_ROUTE]:
+        note += f" Choosing among the routes run elsewhere: {', '.join(bound)}; the others may choose any."
+    columns = ["benchmark", "routes", "run elsewhere", "learned from"]
+    return [*out, Table("What was known of held-out benchmarks", columns, body, note, digits=0)]
+
+
+def heldout_figures(rows: Sequence[Row]) -> list[Figure]:
+    """The mean per method, and every benchmark."""
+    methods = distinct(rows, "method")
+    means = {m: benchmark_means(known(rows, ACCURACY), ACCURACY, m, 100.0) for m in methods}
+    benchmarks = distinct(known(rows, ACCURACY), "benchmark")
+    overall = {m: mean_of(of.values()) for m, of in means.items()}
+    bars = [Series(m, [0.0], [value]) for m, value in overall.items() if value is not None]
+    if not bars:
+        return []
+    values = [[means[m][b] for m in methods] for b in benchmarks]
+    best = [_best(line, methods) for line in values]
+    return [
+        Figure(
+            "heldout", f"Routing on held-out benchmarks, mean of {len(benchmarks)} benchmarks", "bars", "",
+            "percent of the oracle's accuracy", bars,
+            note="Learned from the other benchmarks only, those with common tasks left out.",
+        ),
+        Figure(
+            "heldout_benchmarks", "Routing on each held-out benchmark", "heatmap", "method", "", (),
+            note="Percent of the oracle's accuracy; the best of each row but the references is marked.",
+            grid={"rows": benchmarks, "columns": methods, "values": values, "row_best": best,
+                  "column_best": [None] * len(methods), "label": "% of the oracle"},
+        ),
+    ]  # fmt: skip
+
+
+def means_sentence(rows: Sequence[Row]) -> str:
+    """Means of those that stand for something."""
+    said = []
+    for m in ("hm", "safe", "fixed", "embedllm", "random"):
+        value = mean_of(benchmark_means(known(rows, ACCURACY), ACCURACY, m, 100.0).values())
+        said += [f"{m} {value:.1f}"] if value is not None else []
+    return f"Learned from other benchmarks only, percent of the oracle: {', '.join(said)}." if said else ""
+
+
+def _best(line: Sequence[float | None], methods: Sequence[str]) -> int | None:
+    """Where the best number stands, references aside."""
+    ranked = [
+        (value, -i) for i, value in enumerate(line) if value is not None and methods[i] not in ("random", "oracle")
+    ]
+    return -max(ranked)[1] if ranked else None
