@@ -11,7 +11,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 help:
 	@echo "make demo      set up and run the main job once, on simulated outcomes"
 	@echo "make test      set up and run the tests (no PyTorch, browser or harness needed)"
-	@echo "make test-all  the same and the heavy tests; installs PyTorch, Ray and a browser"
+	@echo "make test-all  the same and the heavy tests; installs PyTorch, Ray, Inspect, Harbor and a browser"
 	@echo "make bench     measure ratios: against PyTorch, the naive form, bare products, growth with size"
 	@echo "make check     ruff and mypy --strict"
 	@echo "make format    apply ruff's formatting and fixes"
@@ -39,7 +39,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-harbor-* out .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # A real browser for the report's tests; without one (and without the right to install it) they are skipped.
 .PHONY: browser
@@ -62,5 +62,5 @@ $(VENV)/.dev: $(VENV)/.core
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
-	$(INSTALL) --editable '.[dev,bench,embeddings,ray]'
+	$(INSTALL) --editable '.[dev,bench,embeddings,ray,inspect]' openai
 	@touch $@

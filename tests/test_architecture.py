@@ -23,10 +23,13 @@ WRITTEN = [*SOURCES, *(p for part in ("tests", "benchmarks", "examples") for p i
 LADDER: list[set[str]] = [
     {"errors", "state", "data"},
     {"types", "plugins", "files"},
-    {"names", "prices"},
+    {"cells", "fading"},
+    {"names"},
+    {"prices"},
     {"logs", "store", "dataset", "pool"},
     {"ledger"},
     {"features", "means"},
+    {"history"},
     {"scorers"},
     {"costs", "uncertainty"},
     {"policy", "router_file"},
@@ -97,7 +100,7 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 def test_only_the_store_needs_its_database_library_at_import() -> None:
     library = [p for p in SOURCES if STEP.get(part_of(p), 99) <= STEP["router"] and part_of(p) != "store"]
     modules = [".".join(p.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__") for p in library]
-    assert {"hmrouter.router", "hmrouter.features.lsa", "hmrouter.logs.parquet_file"} <= set(modules)
+    assert {"hmrouter.router", "hmrouter.features.lsa", "hmrouter.logs.formats.parquet_file"} <= set(modules)
     program = f"import sys, {', '.join(modules)}; print(*sorted({HEAVY!r} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert (done.stdout.split(), done.stderr) == ([], "")

@@ -4,26 +4,46 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
 
 from hmrouter.errors import InputError, UsageError
+from hmrouter.history.public import Background, Seen
 from hmrouter.policy import show_dollars
 from hmrouter.types import Candidate, Decision, Evidence, Route, Task
+
+T = TypeVar("T")
 
 BASIS_IN_WORDS = {
     "route": "the mean of this pair's own runs",
     "model+harness": "an estimate from other runs of its model and its harness, as the pair has no known cost",
     "model": "an estimate from its model with other harnesses, as the harness has no known cost",
     "harness": "an estimate from its harness with other models, as the model has no known cost",
+    "history": "the mean that other suites report of this pair, as it has no known cost here",
+    "history estimate": "an estimate from what other suites report of its model or its harness",
     "unknown": "not known",
 }
 
 
-def to_dict(decision: Decision) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What other suites had to do with a decision."""
+
+    background: Background
+    seen: Mapping[Route, Seen]
+    """In how many of them the ranked routes were run."""
+
+
+def to_dict(decision: Decision, elsewhere: Elsewhere | None = None) -> dict[str, Any]:
     """A JSON-able dictionary; the chosen candidate's fields also stand at the top."""
     ranked = [asdict(c) | {"route": str(c.route), "model": c.route.model, "harness": c.route.harness}
               for c in decision.ranked]  # fmt: skip
+    history = None
+    if elsewhere is not None:
+        history = {"note": elsewhere.background.note, **asdict(elsewhere.background)}
+        for shown, candidate in zip(ranked, decision.ranked, strict=True):
+            shown["elsewhere"] = elsewhere.seen[candidate.route]._asdict()
     return {
         "id": decision.id,
         "task": {"id": decision.task.id, "suite": decision.task.suite, "text": decision.task.text},
@@ -36,28 +56,48 @@ def to_dict(decision: Decision) -> dict[str, Any]:
         "incumbent": None if decision.incumbent is None else str(decision.incumbent),
         "calibration": dict(decision.calibration),
         "excluded": dict(decision.excluded),
+        "history": history,
         "ranked": ranked,
     }
 
 
 def from_json(text: str) -> Decision:
     """Read what `to_dict` gave, as JSON text."""
+    return _read(text, _decision)
+
+
+def elsewhere_from_json(text: str) -> Elsewhere | None:
+    """Read what `to_dict` gave of other suites, None if they had nothing to do with it."""
+    return _read(text, _elsewhere)
+
+
+def _read(text: str, part: Callable[[dict[str, Any]], T]) -> T:
     try:
-        d = json.loads(text)
-        ranked = tuple(_candidate(c) for c in d["ranked"])
-        if not ranked:
-            raise ValueError("it ranks no route")
-        return Decision(
-            task=Task(str(d["task"]["id"]), str(d["task"]["suite"]), str(d["task"]["text"])), ranked=ranked,
-            cost_weight=_number(d["cost_weight"]), max_cost=_optional(d["max_cost"]),
-            excluded={str(reason): int(n) for reason, n in d["excluded"].items()}, scorer=str(d["scorer"]),
-            expected_regret=_optional(d["expected_regret"]), n_candidates=int(d["n_candidates"]),
-            calibration=_calibration(d["calibration"]),
-            incumbent=None if d["incumbent"] is None else Route.parse(d["incumbent"]), id=str(d["id"]),
-        )  # fmt: skip
+        return part(json.loads(text))
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, UsageError, ValueError) as e:
         reason = f"{e.args[0]!r} is missing" if isinstance(e, KeyError) else " ".join(str(e).split())
         raise InputError(f"this is not a decision ({reason}); give what `hmrouter route --json` printed") from e
+
+
+def _decision(d: dict[str, Any]) -> Decision:
+    ranked = tuple(_candidate(c) for c in d["ranked"])
+    if not ranked:
+        raise ValueError("it ranks no route")
+    return Decision(
+        task=Task(str(d["task"]["id"]), str(d["task"]["suite"]), str(d["task"]["text"])), ranked=ranked,
+        cost_weight=_number(d["cost_weight"]), max_cost=_optional(d["max_cost"]),
+        excluded={str(reason): int(n) for reason, n in d["excluded"].items()}, scorer=str(d["scorer"]),
+        expected_regret=_optional(d["expected_regret"]), n_candidates=int(d["n_candidates"]),
+        calibration=_calibration(d["calibration"]),
+        incumbent=None if d["incumbent"] is None else Route.parse(d["incumbent"]), id=str(d["id"]),
+    )  # fmt: skip
+
+
+def _elsewhere(d: dict[str, Any]) -> Elsewhere | None:
+    if not d.get("history"):  # decisions of earlier versions do not have it
+        return None
+    seen = {Route.parse(c["route"]): Seen(*(int(c["elsewhere"][key]) for key in Seen._fields)) for c in d["ranked"]}
+    return Elsewhere(Background.from_dict(d["history"]), seen)
 
 
 def _candidate(c: dict[str, Any]) -> Candidate:
@@ -89,13 +129,16 @@ def _optional(value: Any) -> float | None:
     return None if value is None else _number(value)
 
 
-def explain(decision: Decision) -> list[str]:
+def explain(decision: Decision, elsewhere: Elsewhere | None = None) -> list[str]:
     """Why this route, in sentences."""
     best, weight = decision.best, decision.cost_weight
     lines = [f"{best.route} was chosen for this task by the scorer {decision.scorer!r}."]
-    lines.append(f"Predicted success: {best.success:.0%}{_interval(best)}. {_evidence(best)}")
+    if elsewhere is not None:
+        lines.append(f"It rests on {elsewhere.background}.")
+    seen = Seen(0, 0) if elsewhere is None else elsewhere.seen[best.route]
+    lines.append(f"Predicted success: {best.success:.0%}{_interval(best)}. {_evidence(best, seen)}")
     if best.merit < best.success:
-        lines.append(f"As it was never run, it was ranked as if its success were {best.merit:.0%}.")
+        lines.append(f"As it was never run here, it was ranked as if its success were {best.merit:.0%}.")
     if best.p_best is not None and decision.expected_regret is not None:
         unit = "of value (success - weight x cost)" if weight else "of success"
         lines.append(
@@ -153,9 +196,12 @@ def _interval(c: Candidate) -> str:
     )
 
 
-def _evidence(c: Candidate) -> str:
+def _evidence(c: Candidate, seen: Seen) -> str:
     e = c.evidence
     own = f"{_count(e.pair, 'run')} of this pair" if c.observed else "This pair was never run"
+    if any(seen):
+        told = [_count(n, what) for n, what in zip(seen, ("public suite", "other suite of yours"), strict=True) if n]
+        own = f"{own if c.observed else 'This pair is unrun here'}, {' and '.join(told)} report it"
     return f"{own}; {_count(e.model, 'run')} of its model and {e.harness} of its harness stand behind it."
 
 

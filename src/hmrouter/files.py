@@ -8,27 +8,44 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from hmrouter.errors import OutputError
 
 
 def atomic_write(path: str | Path, content: bytes) -> None:
     """Replace a file in one step: a reader sees the old one or the new one, and a failure leaves the old one."""
+    with replacing(path) as stream:
+        stream.write(content)
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """A file to write to, which takes the place of another in one step at the end; a failure leaves the old one.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(f"{folder}/a.txt") as stream:
+    ...         _ = stream.write(b"whole")
+    ...     Path(folder, "a.txt").read_bytes()
+    b'whole'
+    """
     target = _target(path)
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-        with os.fdopen(handle, "wb") as f:
-            f.write(content)
-            f.flush()
-            os.fsync(f.fileno())
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
-    except OSError as e:
+    except BaseException as error:
         if temporary is not None:
             with suppress(OSError):
                 os.unlink(temporary)
-        raise _refusal(path, e) from e
+        if isinstance(error, OSError):
+            raise _refusal(path, error) from error
+        raise
 
 
 @contextmanager

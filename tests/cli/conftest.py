@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from hmrouter.dataset import Dataset
 from hmrouter.logs import read_logs
 from hmrouter.router import Router
 from hmrouter.store import OutcomeStore
+from hmrouter.types import Outcome, Route, Status, Task
 
 COMMAND = Path(sys.executable).with_name("hmrouter")
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -130,3 +132,39 @@ def unchanged(folder: Path) -> Callable[[], AbstractContextManager[None]]:
         assert look() == before
 
     return watch
+
+
+START = datetime(2026, 1, 31, 12, 0, 0, 123456, tzinfo=UTC)
+TEXTS = ('Say "hi",\r\nthen\rleave\n', " spaces ", "修复 🚀", "", "=1+1", "a;b\tc", "\u2028line", "-")
+
+
+def some_outcomes() -> list[Outcome]:
+    """Every field, full and empty, in two suites and two runs."""
+    out = []
+    for i, text in enumerate(TEXTS):
+        meta: dict[str, Any] = {"depth": [i, None, {"ö": 1e-300}]} if i % 2 else {}
+        task = Task(f"t {i}", ("one", "two,three")[i % 2], text, meta)
+        for j, route in enumerate((Route("gpt-5", "codex"), Route("qwen-3:8b", "claude-code"))):
+            full = (i + j) % 2 == 0
+            out.append(
+                Outcome(
+                    task, route, (1 / 3, 1.0)[j] if full else None, n_trials=j + i,
+                    status=Status.OK if full else (Status.INFRA_ERROR, Status.UNKNOWN)[j],
+                    cost=0.1 + 0.2 if full else None, cost_is_route_mean=full, token_cost=1e-9 if full else None,
+                    input_tokens=2**53 + 1 if full else None, cached_tokens=0 if full else None,
+                    output_tokens=7 if full else None, seconds=0.0 if full else None,
+                    when=START + timedelta(days=i) if full else None, source="jobs", run=f"r{i % 3}", trial=f"{j}",
+                    model_version="gpt-5-2025-08-07" if full else "", harness_version="1.2" if full else "",
+                    dataset_version="verified@1" if full else "",
+                )
+            )  # fmt: skip
+    return out
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> OutcomeStore:
+    """A store of `some_outcomes` in the test's folder."""
+    store = OutcomeStore(f"sqlite:///{tmp_path / 'hmrouter.db'}")
+    with store:
+        store.add(some_outcomes())
+    return store

@@ -56,9 +56,9 @@ def test_logs_before_a_bad_one_are_kept(folder: Path, inside: Cli) -> None:
     (folder / "bad.csv").write_bytes(LOGS["score yes"][0])
     done = inside("import", "good.csv", "bad.csv")
     assert done.returncode == 1
-    assert done.stdout.startswith("good.csv: 1 outcomes, 1 new")
+    assert done.stdout.startswith("good.csv: 1 outcome, 1 new")
     assert "bad.csv line 2: score 'yes'" in done.stderr
-    assert "1 outcomes, 0 new" in inside("import", "good.csv").stdout
+    assert "1 outcome, 0 new" in inside("import", "good.csv").stdout
 
 
 NOWHERE = {
@@ -178,7 +178,7 @@ def test_a_store_with_nothing_in_it(tmp_path: Path, refused: Refused) -> None:
 def test_a_store_in_which_nothing_counts(tmp_path: Path, inside: Cli, refused: Refused) -> None:
     (tmp_path / "runs.csv").write_bytes(b"task,model,harness,score,status\na,gpt-5,codex,,infra_error\n")
     assert inside("import", "runs.csv").returncode == 0
-    line = refused("train")
+    line = refused("train", "--history", "none")
     assert "there is no outcome with a score to learn from (1 have status infra_error or unknown)" in line
 
 

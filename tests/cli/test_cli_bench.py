@@ -40,10 +40,10 @@ def test_a_run_and_the_same_again(cli: Cli, data: Path, tmp_path: Path) -> None:
     assert first.stderr.splitlines() == [
         "6 units to do, 2 of them fits: 3 methods on 2 splits",
         "6 units computed, 0 from the cache",
-        "Everything: out/report.html, out/table.md, out/results.json",
+        "Everything: out/index.html, out/report.html, out/table.md, out/results.json",
     ]
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names >= {"report.html", "table.md", "results.json", "figures"}
+    assert names >= {"index.html", "report.html", "table.md", "results.json", "figures"}
     assert "hmrouter bench run routing --data data" in (tmp_path / "out" / "table.md").read_text()
     rows = results(tmp_path)
     again = cli("bench", "run", "routing", "--data", "data", *QUICKLY, "--json")
@@ -59,15 +59,30 @@ def test_a_run_and_the_same_again(cli: Cli, data: Path, tmp_path: Path) -> None:
 def test_all_experiments(cli: Cli, data: Path, tmp_path: Path) -> None:
     done = cli("bench", "run", "all", "--data", "data", "--methods", "random,fixed", "--splits", "1", "--quick")
     assert done.returncode == 0, done.stderr
-    assert {r["experiment"] for r in results(tmp_path)} == {"routing", "cost", "forecast", "sparse"}
-    assert done.stdout.count("### ") == 4  # one table each; the others are in the report
+    ran = {r["experiment"] for r in results(tmp_path)}
+    assert ran >= {"routing", "cost", "forecast", "sparse", "unseen"}
+    assert done.stdout.count("### ") == len(ran)  # one table each; the others are in the report
+    # What one small benchmark cannot show is said.
+    assert [r for r in left_out(done.stderr) if r.startswith("fewshot: benchmark alpha: 7 training tasks, but")]
+    assert [r for r in left_out(done.stderr) if r.startswith("heldout: every method on alpha") and "no other" in r]
+
+
+def test_several_experiments_with_an_index(cli: Cli, data: Path, tmp_path: Path) -> None:
+    done = cli("bench", "run", "routing,sparse", "transfer", "--data", "data", *QUICKLY, "--json")
+    assert done.returncode == 0, done.stderr
+    assert list(dict.fromkeys(r["experiment"] for r in results(tmp_path))) == ["routing", "sparse", "transfer"]
+    index = (tmp_path / json.loads(done.stdout)["index"]).read_text()
+    report = (tmp_path / "out" / "report.html").read_text()
+    for i, title in enumerate(("Routing accuracy", "Routing on thin evidence", "Moving model choices")):
+        assert f'<a href="report.html#section-{i}">{title}' in index
+        assert f'id="section-{i}"' in report
 
 
 def test_list(inside: Cli, data: Path) -> None:
     done = inside("bench", "list", "--data", "data")
     assert done.returncode == 0
     assert done.stderr == ""
-    for part in ("alpha", "not in the paper", "swebench_verified", "Experiments: cost, forecast, routing, sparse"):
+    for part in ("alpha", "not in the paper", "swebench_verified", "Experiments: cost, fewshot, forecast, heldout"):
         assert part in done.stdout
     document = json.loads(inside("bench", "list", "--json").stdout)
     assert len(document["benchmarks"]) == 12
@@ -105,6 +120,8 @@ def test_validate_nothing(refused: Refused, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
+        ([","], 2, "no experiment is named; choose from cost, fewshot"),
+        (["routing,routng"], 2, "experiment 'routng' is not known; did you mean 'routing'?"),
         (["routng"], 2, "experiment 'routng' is not known; did you mean 'routing'?"),
         (["routing", "--methods", "fixd"], 2, "method 'fixd' is not known; did you mean 'fixed'?"),
         (["routing", "--embedder", "lsb"], 2, "embedder 'lsb' is not known; did you mean 'lsa'?"),

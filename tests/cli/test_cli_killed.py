@@ -109,7 +109,8 @@ def test_an_import_that_is_killed_from_outside(folder: Path, big: Path, inside: 
 
 def completes(folder: Path, big: Path, inside: Cli, before: int) -> None:
     report = json.loads(inside("import", big, "--json").stdout)
-    assert report["imported"] == [{"path": str(big), "outcomes": N, "new": N}]
+    (log,) = report["imported"]
+    assert (log["path"], log["outcomes"], log["new"], log["refused"]) == (str(big), N, N, 0)
     assert report["store"]["outcomes"] == N + before == count(folder)
     assert sorted(path.name for path in folder.iterdir() if path.name.startswith("hmrouter")) == ["hmrouter.db"]
 

@@ -23,7 +23,8 @@ def test_the_whole_way_in_processes_of_their_own(tmp_path: Path, trained: Path, 
     imported = cli("import", trained / "runs.csv", "--json", "--suite", "ours")
     assert imported.stderr == ""
     report = json.loads(imported.stdout)
-    assert report["imported"] == [{"path": str(trained / "runs.csv"), "outcomes": 96, "new": 96}]
+    (log,) = report["imported"]
+    assert (log["path"], log["format"], log["outcomes"], log["new"]) == (str(trained / "runs.csv"), "csv", 96, 96)
     assert report["store"]["suites"] == {"ours": 96}
     fitted = cli("train", "--scorer", "fixed", "--json")
     assert fitted.stderr == ""
@@ -49,8 +50,11 @@ def rows(output: str) -> list[str]:
 def test_people_get_sentences_and_tables(folder: Path, inside: Cli) -> None:
     imported = inside("import", "runs.csv")
     assert imported.stdout.splitlines() == [
-        "runs.csv: 96 outcomes, 0 new, 96 known already",
-        "The store holds 96 outcomes of 24 tasks on 4 routes in 1 suite.",
+        "runs.csv: 96 outcomes, 0 new, 96 known already (csv: 24 tasks on 4 routes, 100.0% of the grid)",
+        "Read 96 outcomes on 4 routes (2 models x 3 harnesses).",
+        "Cost: 100.0% reported, 0.0% from tokens, 0.0% unknown.",
+        "Status: 96 ok.",
+        "The store holds 96 outcomes of 24 tasks on 4 routes in 1 suite; 100.0% of the grid is filled.",
     ]
     fitted = inside("train", "--scorer", "fixed")
     assert fitted.stdout.splitlines() == [
@@ -68,6 +72,7 @@ def test_people_get_sentences_and_tables(folder: Path, inside: Cli) -> None:
 
 def test_what_was_left_aside_is_told(tmp_path: Path, inside: Cli) -> None:
     (tmp_path / "bench" / "notes").mkdir(parents=True)
+    (tmp_path / "bench" / "notes" / "plan.txt").write_text("Words")
     (tmp_path / "bench" / "one").mkdir()
     (tmp_path / "bench" / "one" / "outcomes.csv").write_text(
         "query_id,model,harness,score,mood\nq1,gpt-5,codex,1,good\nq2,own-model,own-harness,0,bad\n"
@@ -80,8 +85,8 @@ def test_what_was_left_aside_is_told(tmp_path: Path, inside: Cli) -> None:
             "note: models not in the table of known names, kept as they are: own-model",
             "note: harnesses not in the table of known names, kept as they are: own-harness",
             "note: bench/one/outcomes.csv: columns not used: mood",
-            "note: no benchmark directories, so not read: bench/notes",
-            "note: 1 outcomes have no text in their queries.jsonl",
+            "note: no log recognised, so not read: bench/notes/plan.txt",
+            "note: 1 outcome without a text in queries.jsonl",
         ]
     assert json.loads(done.stdout)["unknown_names"] == {"models": ["own-model"], "harnesses": ["own-harness"]}
 

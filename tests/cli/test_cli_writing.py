@@ -5,16 +5,15 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
-import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
+from hmrouter.files import sole_writer
 from hmrouter.router import Router
 
 COMMAND = Path(sys.executable).with_name("hmrouter")
@@ -94,23 +93,10 @@ def test_a_read_only_folder(
 
 
 def test_a_second_training_of_the_same_file_is_refused(folder: Path, inside: Cli, refused: Refused) -> None:
-    (folder / "more.csv").write_text("task,text,model,harness,score\nnew,A new text,gpt-5,codex,1\n")
-    assert inside("import", "more.csv").returncode == 0
-    raw = sqlite3.connect(folder / "hmrouter.db", isolation_level=None)
-    raw.execute("BEGIN IMMEDIATE")  # the first training waits here, to keep its new vectors, and holds the file
-    first = subprocess.Popen([COMMAND, "train", "--scorer", "fixed"], cwd=folder, stdout=subprocess.PIPE)
-    try:
-        while not (folder / ".router.hmr.lock").exists():
-            assert first.poll() is None
-            time.sleep(0.01)
+    with sole_writer(folder / "router.hmr"):  # as the first one holds it from before it reads the store until its end
         line = refused("train", "--scorer", "knn", "--out", "./router.hmr", outside=True)
         assert line == "error: another process is writing router.hmr right now; wait for it, or choose another path"
-        raw.execute("ROLLBACK")
-        assert first.wait(120) == 0
-    finally:
-        raw.close()
-        first.kill()
-        first.communicate()
+    assert inside("train", "--scorer", "fixed").returncode == 0
     assert Router.load(folder / "router.hmr").scorer.name == "fixed"
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hmrouter import __version__
-from hmrouter.cli import bench, demo, explain, import_logs, route, train
+from hmrouter.cli import bench, demo, explain, history, import_logs, names, route, store, train
 
 app = typer.Typer(
     name="hmrouter",
@@ -36,6 +36,9 @@ def _options(
 
 
 app.command("import")(import_logs.import_logs)
+app.add_typer(store.app, name="store")
+app.add_typer(names.app, name="names")
+app.add_typer(history.app, name="history")
 app.command("train")(train.train)
 app.command("route")(route.route)
 app.command("explain")(explain.explain)

@@ -93,7 +93,9 @@ def validate_benchmarks(data: Data, as_json: Json = False) -> None:
 
 @app.command("run")
 def run(
-    experiment: Annotated[list[str], typer.Argument(help="One or more experiments, or all; see `bench list`.")],
+    experiment: Annotated[
+        list[str], typer.Argument(help="Experiments, also comma-separated, or all; see `bench list`.")
+    ],
     data: Data,
     out: Annotated[Path, typer.Option("--out", help="Where results, report and the cache go.")] = Path("out"),
     methods: Annotated[str, typer.Option("--methods", help="Comma-separated; default: those of the experiment.")] = "",
@@ -105,22 +107,26 @@ def run(
     ray_address: Annotated[
         str | None, typer.Option("--ray-address", help="ray://HOST:PORT or auto; default: a local Ray.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A first look: two splits, at most 40 places.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A first look: fewer splits, less of what takes long; the report says what.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Run experiments and write results.json, table.md, figures and report.html.
+    """Run experiments and write results.json, table.md, figures, report.html and an index of it.
 
     Finished units are kept under OUT/.cache: a run that was interrupted goes on where it was, and a method whose
     code changed runs again alone.
     """
-    from hmrouter.bench.experiments import EXPERIMENTS
+    from hmrouter.bench.experiments import every_experiment
+    from hmrouter.bench.report.index import write_index
     from hmrouter.bench.report.markdown import table_markdown
     from hmrouter.bench.report.write import write_report
     from hmrouter.bench.suite import plan_suite, run_suite
     from hmrouter.bench.suite_page import page_of
 
-    names = EXPERIMENTS.names() if "all" in experiment else list(dict.fromkeys(experiment))
-    wanted = [m.strip() for m in methods.split(",") if m.strip()]
+    given = _listed(",".join(experiment))
+    names = every_experiment() if "all" in given else given
+    wanted = _listed(methods)
     suite = plan_suite(names, data, methods=wanted, splits=splits, seed=seed, embedder=embedder, quick=quick)
     early = len(suite.left_out)
     for reason in suite.left_out:
@@ -131,20 +137,27 @@ def run(
         raise HMRouterError(f"nothing ran: {'; '.join(suite.left_out) or _nothing(data)}")
     page = page_of(suite, shlex.join(["hmrouter", *sys.argv[1:]]))
     write_report(out, page)
+    write_index(out, page)
     for reason in suite.left_out[early:]:
         say(f"left out: {reason}")
     if as_json:
         print_json({
             "out": str(out), "results": str(out / "results.json"), "report": str(out / "report.html"),
-            "rows": len(suite.results.rows), "computed": suite.results.computed, "cached": suite.results.cached,
+            "index": str(out / "index.html"), "rows": len(suite.results.rows),
+            "computed": suite.results.computed, "cached": suite.results.cached,
             "left_out": suite.left_out,
         })  # fmt: skip
         return
     for section in page.sections:  # the first table is the experiment's main one
         typer.echo(f"{table_markdown(section.tables[0])}\n")
     say(f"{suite.results.computed:,} units computed, {suite.results.cached:,} from the cache")
-    say(f"Everything: {out / 'report.html'}, {out / 'table.md'}, {out / 'results.json'}")
+    say(f"Everything: {', '.join(str(out / f) for f in ('index.html', 'report.html', 'table.md', 'results.json'))}")
 
 
 def _nothing(data: list[Path]) -> str:
     return f"no benchmark in {', '.join(map(str, data))}, or no method that the experiment can use"
+
+
+def _listed(names: str) -> list[str]:
+    """Comma-separated names, each once."""
+    return list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))

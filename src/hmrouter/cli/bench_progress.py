@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hmrouter.bench.experiments.base import Unit
     from hmrouter.bench.work import Finished
 
+Kind = tuple[str, str]
+"""Experiment and method."""
 FIRST_FEW = 8
 """Units after which the time left is worth saying."""
 QUIET_SECONDS = 30.0
@@ -25,13 +27,17 @@ QUIET_SECONDS = 30.0
 
 
 class BenchProgress:
-    """Says how much there is to do, what is done per method, and how long the rest will take."""
+    """Says how much there is to do, what is done, and how long the rest will take.
+
+    A method takes another time in every experiment, so both together are what is counted; shown are the experiments,
+    or the methods where there is one experiment only.
+    """
 
     def __init__(self) -> None:
-        self._total: Counter[str] = Counter()
-        self._done: Counter[str] = Counter()
-        self._measured: Counter[str] = Counter()
-        self._seconds: dict[str, float] = defaultdict(float)
+        self._total: Counter[Kind] = Counter()
+        self._done: Counter[Kind] = Counter()
+        self._measured: Counter[Kind] = Counter()
+        self._seconds: dict[Kind, float] = defaultdict(float)
         self._failed = 0
         self._live: Live | None = None
         self._start = self._said = time.monotonic()
@@ -50,13 +56,14 @@ class BenchProgress:
         """Say how many fits there will be."""
         from hmrouter.bench.methods import REFERENCES
 
-        self._total = Counter(u.method for u in todo)
+        self._total = Counter((u.experiment, u.method) for u in todo)
         self._start = time.monotonic()
-        fits = sum(n for method, n in self._total.items() if method not in REFERENCES)
+        fits = sum(n for (_, method), n in self._total.items() if method not in REFERENCES)
+        methods = len({method for _, method in self._total})
         places = len({(u.experiment, u.benchmark, u.split, u.setting) for u in todo})
         before = f"; {cached:,} units are finished from before" if cached else ""
         say(
-            f"{len(todo):,} units to do, {fits:,} of them fits: {len(self._total)} methods on {places:,} splits{before}"
+            f"{len(todo):,} units to do, {fits:,} of them fits: {methods} methods on {places:,} splits{before}"
             if todo
             else f"nothing to do{before}"
         )
@@ -69,13 +76,13 @@ class BenchProgress:
 
     def ended(self, finished: Finished) -> None:
         """One more unit has ended."""
-        method = finished.unit.method
-        self._done[method] += 1
+        kind = (finished.unit.experiment, finished.unit.method)
+        self._done[kind] += 1
         if finished.error:
             self._failed += 1
         else:
-            self._seconds[method] += finished.seconds
-            self._measured[method] += 1
+            self._seconds[kind] += finished.seconds
+            self._measured[kind] += 1
         now = time.monotonic()
         if self._live is not None:
             self._live.update(self._table())
@@ -84,14 +91,14 @@ class BenchProgress:
             say(f"{self._done.total():,} of {self._total.total():,} units done, {self._left()}")
 
     def _left(self) -> str:
-        """How long the rest takes, from what the units of each method took and how many ran at once."""
+        """How long the rest takes, from what units of each kind took and how many ran at once."""
         spent, measured = sum(self._seconds.values()), self._measured.total()
         if measured < FIRST_FEW or spent <= 0:
             return "time left not yet known"
         work = 0.0
-        for method, total in self._total.items():
-            each = self._seconds[method] / self._measured[method] if self._measured[method] else spent / measured
-            work += each * (total - self._done[method])
+        for kind, total in self._total.items():
+            each = self._seconds[kind] / self._measured[kind] if self._measured[kind] else spent / measured
+            work += each * (total - self._done[kind])
         minutes = work * (time.monotonic() - self._start) / spent / 60
         return f"about {minutes:.0f} min left" if minutes >= 1 else "less than a minute left"
 
@@ -100,9 +107,15 @@ class BenchProgress:
         from rich.table import Table
 
         out = Table(box=box.SIMPLE_HEAD, title=f"{self._left()}; {self._failed} failed", title_justify="left")
-        for column in ("method", "done", "of", "s per unit"):
-            out.add_column(column, justify="left" if column == "method" else "right")
-        for method, total in self._total.items():
-            each = f"{self._seconds[method] / self._measured[method]:.1f}" if self._measured[method] else "-"
-            out.add_row(method, str(self._done[method]), str(total), each)
+        several = len({experiment for experiment, _ in self._total}) > 1
+        shown = "experiment" if several else "method"
+        for column in (shown, "done", "of", "s per unit"):
+            out.add_column(column, justify="left" if column == shown else "right")
+        lines: dict[str, list[Kind]] = {}
+        for kind in self._total:
+            lines.setdefault(kind[0] if several else kind[1], []).append(kind)
+        for name, kinds in lines.items():
+            measured = sum(self._measured[k] for k in kinds)
+            each = f"{sum(self._seconds[k] for k in kinds) / measured:.1f}" if measured else "-"
+            out.add_row(name, *(str(sum(of[k] for k in kinds)) for of in (self._done, self._total)), each)
         return out

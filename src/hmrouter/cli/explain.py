@@ -28,10 +28,11 @@ def explain(
             raise InputError(
                 f"cannot read the decision {decision}: {reason}; give a file with what `hmrouter route --json` printed"
             ) from e
-    made = decisions.from_json(text)
-    lines = decisions.explain(made)
+    made, elsewhere = decisions.from_json(text), decisions.elsewhere_from_json(text)
+    lines = decisions.explain(made, elsewhere)
     if as_json:
-        print_json(decisions.to_dict(made) | {"comparison": decisions.comparison(made), "explanation": lines})
+        shown = decisions.to_dict(made, elsewhere)
+        print_json(shown | {"comparison": decisions.comparison(made), "explanation": lines})
         return
     for line in lines:
         typer.echo(line)

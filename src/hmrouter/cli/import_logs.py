@@ -2,106 +2,149 @@
 
 from __future__ import annotations
 
-import os.path
-from collections.abc import Iterable
+import os
+import re
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hmrouter.cli.output import DEFAULT_STORE, Json, Store, print_json, progress, say
-from hmrouter.errors import UsageError
+from hmrouter.cli.import_summary import ImportReport, LogReport
+from hmrouter.cli.names import NamesFile
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, print_json, say
+from hmrouter.cli.refused_rows import RefusedRows
+from hmrouter.errors import LogError, UsageError
+from hmrouter.logs import format_names
 
 if TYPE_CHECKING:
-    from hmrouter.logs import Notes
-    from hmrouter.names import Names
+    from hmrouter.features.base import Embedder
+
+PLACES = 5
+"""How many places of refused records are told per reason."""
 
 
 def import_logs(
-    paths: Annotated[
-        list[Path], typer.Argument(help="Files, benchmark directories, or folders of benchmark directories.")
-    ],
-    format: Annotated[
-        str, typer.Option("--format", help="auto, or a format's name: benchmark, csv, jsonl, parquet.")
-    ] = "auto",
+    paths: Annotated[list[Path], typer.Argument(help="Logs, folders of logs, archives; benchmark directories.")],
+    format: Annotated[str, typer.Option("--format", help=f"auto, or one of: {', '.join(format_names())}.")] = "auto",
     suite: Annotated[str | None, typer.Option("--suite", help="Suite of outcomes whose log names none.")] = None,
     columns: Annotated[
         str, typer.Option("--map", help="Columns with names of their own: task=instance_id,score=resolved.")
     ] = "",
-    aliases: Annotated[
-        Path | None, typer.Option("--names", help="TOML file with your own names of models and harnesses.")
+    aliases: NamesFile = None,
+    model: Annotated[str | None, typer.Option("--model", help="The model of logs that do not name it.")] = None,
+    harness: Annotated[str | None, typer.Option("--harness", help="The harness of logs that do not name it.")] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option("--pattern", help="Finds (?P<model>...) and (?P<harness>...) in the name of such a log."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be imported.")] = False,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave bad records out instead of refusing their log.")
+    ] = False,
+    refused: Annotated[
+        Path, typer.Option("--refused", help="Where --skip-bad writes the records that it leaves out.")
+    ] = Path("refused.jsonl"),
+    no_text: Annotated[bool, typer.Option("--no-text", help="Keep the hashes of task texts, never the texts.")] = False,
+    embedder: Annotated[
+        str | None, typer.Option("--embedder", help="Compute the vectors of the texts now and keep them.")
     ] = None,
     store: Store = DEFAULT_STORE,
     as_json: Json = False,
 ) -> None:
     """Read execution logs and add their outcomes to the store.
 
-    Importing the same file again adds nothing. A file is taken whole or not at all: the first row that cannot be
-    read refuses the file, with its line number.
+    What each path holds is recognised by its content; folders and archives are searched. Importing the same log again
+    adds nothing. A log is taken whole or not at all: one with a bad record is refused, with the line numbers, and the
+    others go on.
+
+    Example: `hmrouter import jobs/ runs.csv.gz --dry-run`
     """
-    from hmrouter.logs import Notes, benchmark_directories, read_logs
+    from hmrouter.cli.import_job import ImportJob
+    from hmrouter.logs import Request, check_suite
+    from hmrouter.logs.base import printable
+    from hmrouter.logs.fields import check_mapping
     from hmrouter.names import Names
     from hmrouter.store import OutcomeStore
 
-    names, notes, rows = Names.from_toml(aliases) if aliases else Names(), Notes(), []
-    mapping = _mapping(columns)
-    with OutcomeStore(store) as kept:
+    request = Request(
+        suite, Names.from_toml(aliases) if aliases else Names(), _mapping(columns),
+        model=model, harness=harness, pattern=_compiled(pattern),
+    )  # fmt: skip
+    check_mapping(request.mapping)
+    for path in paths:
+        with suppress(LogError):  # told when the path is read
+            check_suite(path, suite, format, request.mapping)
+    vectors = _embedder(embedder) if embedder is not None else None
+    report = ImportReport(request.names, request.notes, dry_run)
+    with OutcomeStore(store) as kept, RefusedRows(None if dry_run or not skip_bad else refused) as rows:
+        job = ImportJob(kept, rows, request, dry_run, skip_bad, keep_text=not no_text, embedder=vectors)
         for path in paths:
-            # Each benchmark of a folder is an import of its own: one that is refused does not undo the others.
-            for part in (os.path.isdir(path) and benchmark_directories(path, notes)) or [path]:
-                outcomes = read_logs(part, format, suite, names, mapping=mapping, notes=notes)
-                with progress(f"importing {part.name}", "outcomes") as show:
-                    total = [0]
-
-                    def count(n: int, total: list[int] = total, show: Any = show) -> None:
-                        total[0] += n
-                        show(total[0], None)
-
-                    added = kept.add(outcomes, progress=count)
-                rows.append({"path": str(part), "outcomes": added.new + added.known, "new": added.new})
-                if not as_json:
-                    known = f", {added.known:,} known already" if added.known else ""
-                    typer.echo(f"{part}: {added.new + added.known:,} outcomes, {added.new:,} new{known}")
-        summary = kept.summary()
-    _tell(names, notes)
+            with closing(job.run(path, format)) as logs:
+                for log in logs:
+                    report.logs.append(log)
+                    _tell(log, as_json)
+        report.refused_file = rows.finish()
+        if report.imported and not dry_run:
+            report.store = kept.summary()
+    for remark in report.remarks() if report.imported else ():
+        say(printable(remark))
     if as_json:
-        unknown = {"models": sorted(names.unknown_models), "harnesses": sorted(names.unknown_harnesses)}
-        print_json({"imported": rows, "store": _summary(summary), "unknown_names": unknown})
-        return
-    typer.echo(
-        f"The store holds {summary.outcomes:,} outcomes of {summary.tasks:,} tasks on {summary.routes:,} routes "
-        f"in {len(summary.suites)} suite{'s' if len(summary.suites) != 1 else ''}."
-    )
+        print_json(report.to_dict())
+    else:
+        for line in report.lines():
+            typer.echo(line)
+        if no_text and vectors is None and report.store is not None:
+            say("note: neither texts nor vectors are kept, so a router learns routes, not tasks; see --embedder")
+        if any(log.added and log.added.new for log in report.imported) and not dry_run:
+            found = store in (DEFAULT_STORE, os.environ.get("HMROUTER_STORE"))  # by the next command, too
+            typer.echo(f"Next: hmrouter train{'' if found else f' --store {kept}'}")
+    if report.refused:
+        if len(report.logs) > 1:
+            say(f"error: {len(report.refused):,} of {len(report.logs):,} logs were refused")
+        raise typer.Exit(1)
 
 
-def _mapping(text: str) -> dict[str, str] | None:
+def _embedder(name: str) -> Embedder:
+    from hmrouter.features.base import embedder_named
+
+    embedder = embedder_named(name)
+    if not embedder.cacheable:
+        raise UsageError(
+            f"embedder {name!r} has no vectors to keep at import: it is fitted on the texts when a router is trained, "
+            "and without texts there is nothing to fit; use openai or sentence-transformers, or leave --embedder out"
+        )
+    return embedder
+
+
+def _mapping(text: str) -> dict[str, str]:
     pairs = [part.partition("=") for part in text.split(",") if part.strip()]
     for field, equals, column in pairs:
         if not (field.strip() and equals and column.strip()):
             raise UsageError(f"--map {text!r} is not a mapping; write field=column,field=column")
-    return {field.strip(): column.strip() for field, _, column in pairs} or None
+    return {field.strip(): column.strip() for field, _, column in pairs}
 
 
-def _tell(names: Names, notes: Notes) -> None:
-    """What is no error, but should not go by unseen."""
-    for kind, unknown in (("models", names.unknown_models), ("harnesses", names.unknown_harnesses)):
-        if unknown:
-            say(f"note: {kind} not in the table of known names, kept as they are: {_some(unknown)}")
-    for file, columns in notes.ignored_columns.items():
-        say(f"note: {file}: columns not used: {_some(columns)}")
-    if notes.skipped:
-        say(f"note: no benchmark directories, so not read: {_some(notes.skipped)}")
-    if notes.without_query:
-        say(f"note: {notes.without_query:,} outcomes have no text in their queries.jsonl")
+def _compiled(pattern: str | None) -> re.Pattern[str] | None:
+    if pattern is None:
+        return None
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"--pattern {pattern!r} is not a regular expression: {error}") from None
+    if not compiled.groupindex.keys() & {"model", "harness"}:
+        raise UsageError(f"--pattern {pattern!r} finds nothing; it needs (?P<model>...) or (?P<harness>...) or both")
+    return compiled
 
 
-def _some(found: Iterable[str]) -> str:
-    items = sorted(found)
-    return ", ".join(items[:8]) + (f" and {len(items) - 8} more" if len(items) > 8 else "")
+def _tell(log: LogReport, as_json: bool) -> None:
+    if log.added is None:
+        say(f"error: {log.error}")
+    elif not as_json:
+        typer.echo(log.line())
+        for reason, n, places in log.reasons():
+            typer.echo(f"  refused {n:,}: {reason}{f' ({_places(places, n)})' if places else ''}")
 
 
-def _summary(summary: Any) -> dict[str, Any]:
-    return {
-        "outcomes": summary.outcomes, "tasks": summary.tasks, "routes": summary.routes,
-        "suites": dict(summary.suites), "statuses": {str(k): v for k, v in summary.statuses.items()},
-    }  # fmt: skip
+def _places(places: list[str], n: int) -> str:
+    return ", ".join(places[:PLACES]) + (" and more" if n > min(len(places), PLACES) else "")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os.path
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hmrouter.cli.history import Known, router_of_history
 from hmrouter.cli.output import (
     DEFAULT_ROUTER,
+    DEFAULT_STORE,
     Json,
-    RouterFile,
+    Store,
     console,
     dollars,
     given_text,
@@ -19,19 +23,29 @@ from hmrouter.cli.output import (
     say,
     table,
 )
-from hmrouter.types import Decision, Task
+from hmrouter.types import DEFAULT_SUITE, Decision, Task
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from hmrouter.decisions import Elsewhere
+    from hmrouter.router import Router
+
 TEXT_LIMIT = 2**20
 """Characters of a task."""
 EVIDENCE = "runs of pair / model / harness"
+EVIDENCE_AND_MORE = "runs here, suites elsewhere"
+"""Where other suites have a say: the same, and how many of them report the pair."""
 
 
 def route(
     text: Annotated[str, typer.Argument(help="The task, as you would give it to an agent; - reads standard input.")],
-    router: RouterFile = DEFAULT_ROUTER,
+    router: Annotated[
+        str | None,
+        typer.Option(
+            "--router", help=f"The router file: {DEFAULT_ROUTER}, or without one --history.", envvar="HMROUTER_ROUTER"
+        ),
+    ] = None,
     pool: Annotated[Path | None, typer.Option("--pool", help="TOML file with the routes that may be used.")] = None,
     allow: Annotated[
         list[str] | None, typer.Option("--allow", help="Only these: model=A,B or harness=A,B or harness:model.")
@@ -51,31 +65,50 @@ def route(
         str | None, typer.Option("--embedder", help="Insist on this embedder; another one in the file is refused.")
     ] = None,
     suite: Annotated[
-        str, typer.Option("--suite", help="Where the task comes from; kept with the decision.")
-    ] = "default",
+        str | None,
+        typer.Option("--suite", help="Where the task comes from; without a router file, whose outcomes count as own."),
+    ] = None,
+    history: Annotated[
+        Known | None,
+        typer.Option("--history", help="Without a router file, what of other suites has a say; all if not said."),
+    ] = None,
+    store: Store = DEFAULT_STORE,
     top: Annotated[int, typer.Option("--top", help="How many candidates to show.")] = 5,
     as_json: Json = False,
 ) -> None:
-    """Choose a (model, harness) pair for a task, with the evidence behind the choice."""
-    from hmrouter.decisions import to_dict
-    from hmrouter.errors import EmbedderMismatch, InputError
+    """Choose a (model, harness) pair for a task, with the evidence behind the choice.
+
+    Without a router file the answer rests on the outcomes in the store, if any, and on results of other suites: the
+    shipped ones and those of `hmrouter history`.
+    """
+    from hmrouter.errors import EmbedderMismatch, InputError, UsageError
     from hmrouter.pool import canonical_route, read_pool
     from hmrouter.router import Router
 
-    loaded = Router.load(router)
-    if embedder is not None and embedder != loaded.embedder.name:
-        raise EmbedderMismatch(
-            f"{router} was trained with the embedder {loaded.embedder.name!r}, not {embedder!r}; "
-            f"leave --embedder out, or train again with: hmrouter train --embedder {embedder}"
-        )
-    task = Task.of_text(given_text(text, "the task").strip(), suite)
+    task = Task.of_text(given_text(text, "the task").strip(), DEFAULT_SUITE if suite is None else suite)
     if len(task.text) > TEXT_LIMIT:
         raise InputError(f"the task has {len(task.text):,} characters; the limit is {TEXT_LIMIT:,}, as in logs")
+    untrained = router is None and not os.path.lexists(DEFAULT_ROUTER) and history is not Known.NONE
+    if untrained:
+        loaded = router_of_history(history or Known.ALL, suite, store, embedder or "lsa")
+    else:
+        loaded = Router.load(router or DEFAULT_ROUTER)
+        if history is not None and (history is not Known.NONE or loaded.report_.history is not None):
+            raise UsageError(
+                f"{router or DEFAULT_ROUTER} was trained with what it knows of other suites; leave --history out, "
+                f"or train again with: hmrouter train --history {history}"
+            )
+    if embedder is not None and embedder != loaded.embedder.name:
+        raise EmbedderMismatch(
+            f"{router or DEFAULT_ROUTER} was trained with the embedder {loaded.embedder.name!r}, not {embedder!r}; "
+            f"leave --embedder out, or train again with: hmrouter train --embedder {embedder}"
+        )
     if not task.text:
         say("note: the task has no text, so the choice rests on the routes alone")
+    default = loaded.known_routes if untrained else None
     decision = loaded.route(
         task,
-        pool=read_pool(pool) if pool else None,
+        pool=read_pool(pool) if pool else default,
         allow=allow or (),
         deny=deny or (),
         max_cost=max_cost,
@@ -84,20 +117,49 @@ def route(
         margin=margin,
         top=top,
     )
+    if untrained:
+        say(f"note: there is no router file; this rests on {basis(loaded, decision)}")
+    show(decision, loaded.elsewhere(decision), as_json)
+
+
+def basis(router: Router, decision: Decision) -> str:
+    """What a decision without a trained router rests on, in a line."""
+    elsewhere = router.elsewhere(decision)
+    return f"{router.report_.outcomes:,} own runs only" if elsewhere is None else str(elsewhere.background)
+
+
+def public_answer(
+    text: str, allow: Sequence[str] = (), max_cost: float | None = None, top: int = 5
+) -> tuple[Decision, Elsewhere | None]:
+    """The first answer of a fresh installation: from the shipped results alone, whatever else there is."""
+    from hmrouter.history.public import shipped
+    from hmrouter.router import Router
+
+    router = Router.from_history(shipped())
+    decision = router.route(text, allow=allow, max_cost=max_cost, top=top)
+    return decision, router.elsewhere(decision)
+
+
+def show(decision: Decision, elsewhere: Elsewhere | None = None, as_json: bool = False) -> None:
+    """Print a decision."""
+    from hmrouter.decisions import to_dict
+
     if as_json:
-        print_json(to_dict(decision))
+        print_json(to_dict(decision, elsewhere))
         return
-    console().print(candidates(decision, f"Route: {decision.route}"))
+    console().print(candidates(decision, f"Route: {decision.route}", elsewhere))
     for reason, n in decision.excluded.items():
         say(f"left out: {n} route{'s' if n > 1 else ''} ({reason})")
 
 
-def candidates(decision: Decision, title: str) -> Table:
+def candidates(decision: Decision, title: str, elsewhere: Elsewhere | None = None) -> Table:
     """The ranked candidates of a decision, with their evidence."""
     # Where the order is not that of success, what it is must be seen.
     weighed = bool(decision.cost_weight) or any(c.merit != c.success for c in decision.ranked)
     sure = decision.interval is not None
-    columns = ("route", "success %", *["90% interval", "best %"] * sure, "cost", *["ranked by"] * weighed, EVIDENCE)
+    told = elsewhere is not None and any(map(any, elsewhere.seen.values()))
+    evidence = EVIDENCE_AND_MORE if told else EVIDENCE
+    columns = ("route", "success %", *["90% interval", "best %"] * sure, "cost", *["ranked by"] * weighed, evidence)
     out = table(title, *columns)
     for c in decision.ranked:
         e = c.evidence
@@ -106,6 +168,9 @@ def candidates(decision: Decision, title: str) -> Table:
         cells += [f"{percent(low, 0)} to {percent(high, 0)}", percent(c.p_best, 0)] * sure
         cells.append(dollars(c.cost) if c.cost_basis in ("route", "unknown") else f"about {dollars(c.cost)}")
         cells += [f"{c.value:.3f}"] * weighed
-        cells.append(f"{e.pair if c.observed else 'never'} / {e.model} / {e.harness}")
+        runs = f"{e.pair if c.observed else 'never'} / {e.model} / {e.harness}"
+        if elsewhere is not None:
+            runs = ", ".join([runs, *(f"{n} {kind}" for kind, n in elsewhere.seen[c.route]._asdict().items() if n)])
+        cells.append(runs)
         out.add_row(str(c.route), *cells)
     return out

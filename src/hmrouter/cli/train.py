@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from hmrouter.cli import half_life as fading
+from hmrouter.cli.history import HistoryOption, Known, known_elsewhere
 from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, Json, Store, print_json, progress, say
 from hmrouter.plugins import Registry
 
@@ -40,6 +42,8 @@ def train(
     harnesses: Annotated[
         Path | None, typer.Option("--harnesses", help="TOML file with descriptions of your own harnesses.")
     ] = None,
+    half_life: fading.Option = None,
+    history: HistoryOption = Known.ALL,
     out: Annotated[Path, typer.Option("--out", help="The router file to write.")] = Path(DEFAULT_ROUTER),
     as_json: Json = False,
 ) -> None:
@@ -54,17 +58,23 @@ def train(
     router = Router(scorer, embedder, descriptions=descriptions)
     with sole_writer(out), OutcomeStore(store, create=False) as kept:
         chosen: list[str | None] = [*suite] if suite else [None]
-        data = Dataset(outcome for name in chosen for outcome in kept.outcomes(name))
+        set_for = {name: s.half_life_days for name, s in kept.suite_settings().items() if s.half_life_days is not None}
+        outcomes = (outcome for name in chosen for outcome in kept.outcomes(name))
+        fades = fading.chosen(half_life, set_for)
+        data = Dataset(outcomes, half_life=fades)
+        fading.require_suites(half_life, data.suites)
         if len(data.suites) > 1:
             say(
                 f"note: {len(data.suites)} suites are learned as one workload ({', '.join(data.suites)}); "
                 "for a router of one of them, give --suite"
             )
+        records = known_elsewhere(history if router.scorer.listens else Known.NONE, data, suite or [], kept, fades)
         with progress(f"training {scorer}", "epochs") as show:
-            router.fit(data, cache=kept, progress=show)
+            router.fit(data, cache=kept, progress=show, history=records)
         router.save(out)
     report = asdict(router.report_)
     if as_json:
+        report["half_life"] = data.half_life
         print_json({"router": str(out), "scorer": scorer, "embedder": router.embedder.identity(), **report})
         return
     r = router.report_
@@ -74,4 +84,8 @@ def train(
     )
     for status, n in r.ignored.items():
         typer.echo(f"Not counted: {n:,} outcomes with status {status}.")
+    for line in fading.lines(data.half_life):
+        typer.echo(line)
+    if r.history is not None:
+        typer.echo(f"It rests on {r.history}.")
     typer.echo(f"Wrote {out}. Next: hmrouter route TEXT --router {out}")

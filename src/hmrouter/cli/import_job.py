@@ -1,0 +1,107 @@
+"""Logs into the store, one by one: what `hmrouter import` does with each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from hmrouter.cli.import_summary import LogReport, Tally
+from hmrouter.cli.output import progress
+from hmrouter.cli.refused_rows import RefusedRows
+from hmrouter.errors import InputError, MissingExtra
+from hmrouter.features.base import Embedder
+from hmrouter.features.cache import embed_cached
+from hmrouter.logs import Notes, Part, Refusals, Request, find_logs
+from hmrouter.logs.base import shown
+from hmrouter.prices import filled
+from hmrouter.store import OutcomeStore
+from hmrouter.types import text_hash
+
+EMBEDDED_AT_A_TIME = 512
+"""Texts that are held in memory for the embedder."""
+REMEMBERED = 50_000
+"""Texts whose vectors are not asked for again while a log is read."""
+
+
+@dataclass
+class ImportJob:
+    """How every log of the command is imported."""
+
+    kept: OutcomeStore
+    rows: RefusedRows
+    request: Request
+    dry_run: bool
+    skip_bad: bool
+    keep_text: bool
+    embedder: Embedder | None
+
+    def run(self, path: Path, format: str) -> Generator[LogReport, None, None]:
+        """Import the logs at a path, each on its own: one that is refused does not undo the others."""
+        with closing(find_logs(path, format, self.request.notes, self.request.mapping)) as found:
+            while True:
+                try:
+                    part = next(found, None)
+                except (InputError, MissingExtra) as error:  # a path that is not there, or holds nothing that is known
+                    yield LogReport(shown(path), format, Tally(), Refusals(), error=_told(shown(path), error))
+                    return
+                if part is None:
+                    return
+                yield self._part(part)
+
+    def _part(self, part: Part) -> LogReport:
+        refusals = Refusals(skip=self.skip_bad, keep=self.rows.add)
+        log = LogReport(part.name, part.reader.name, Tally(), refusals)
+        request = replace(self.request, refusals=refusals)
+        try:
+            outcomes = log.tally.watch(map(filled, part.read(request)))
+            with self.rows.of_one_log(), progress(f"importing {part.name}", "outcomes") as show:
+                log.added = self.kept.add(outcomes, _counter(show), dry_run=self.dry_run, keep_text=self.keep_text)
+        except (InputError, MissingExtra) as error:
+            log.error = _told(part.name, error)
+            return log
+        if self.embedder is not None and not self.dry_run:
+            _keep_vectors(part, request, self.embedder, self.kept)
+        return log
+
+
+def _keep_vectors(part: Part, request: Request, embedder: Embedder, kept: OutcomeStore) -> None:
+    """Read the log once more, now that it is known to be whole, and cache the vectors of its texts."""
+    again = replace(request, notes=Notes(), refusals=Refusals(skip=True))
+    texts, done = _distinct_texts(part, again), 0
+    with progress(f"embedding {part.name}", "texts") as show:
+        while some := list(islice(texts, EMBEDDED_AT_A_TIME)):
+            embed_cached(embedder, some, kept)
+            done += len(some)
+            show(done, None)
+
+
+def _distinct_texts(part: Part, request: Request) -> Iterator[str]:
+    seen: set[str] = set()
+    for outcome in part.read(request):
+        text = outcome.task.text
+        if text and (key := text_hash(text)) not in seen:
+            if len(seen) >= REMEMBERED:
+                seen.clear()  # forgetting only costs a second look into the cache
+            seen.add(key)
+            yield text
+
+
+def _counter(show: Callable[[int, int | None], None]) -> Callable[[int], None]:
+    """Batches into a running total."""
+    total = 0
+
+    def count(n: int) -> None:
+        nonlocal total
+        total += n
+        show(total, None)
+
+    return count
+
+
+def _told(path: str, error: Exception) -> str:
+    """The error on one line that names its log."""
+    text = " ".join(str(error).split())
+    return text if path in text else f"{path}: {text}"

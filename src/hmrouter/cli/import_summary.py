@@ -1,0 +1,270 @@
+"""What an import did and what a store holds, in words for people and as a document for scripts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hmrouter.cli.output import percent
+from hmrouter.cli.words import counted
+from hmrouter.types import Outcome, Route
+
+if TYPE_CHECKING:
+    from hmrouter.logs import Notes, Refusals
+    from hmrouter.names import Names
+    from hmrouter.store import AddReport, Summary
+
+SHOWN = 8
+"""How many of a list are told; the JSON document has all."""
+
+
+@dataclass
+class Tally:
+    """What was read, counted on its way to the store. It grows with the routes, not with the outcomes."""
+
+    routes: Counter[Route] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)
+    costs: Counter[str] = field(default_factory=Counter)
+    """Outcomes whose cost is `reported` by the log, known `from_tokens` only, or `unknown`."""
+
+    def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+        """The same outcomes, counted."""
+        for outcome in outcomes:
+            self.routes[outcome.route] += 1
+            self.statuses[outcome.status.value] += 1
+            self.costs[_cost_known(outcome)] += 1
+            yield outcome
+
+    def add(self, other: Tally) -> None:
+        """Count what another one counted."""
+        self.routes += other.routes
+        self.statuses += other.statuses
+        self.costs += other.costs
+
+    def to_dict(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "outcomes": self.routes.total(),
+            "routes": len(self.routes),
+            "models": len({route.model for route in self.routes}),
+            "harnesses": len({route.harness for route in self.routes}),
+            "cost": {kind: self.costs[kind] for kind in ("reported", "from_tokens", "unknown")},
+            "statuses": dict(sorted(self.statuses.items())),
+        }
+
+    def lines(self) -> list[str]:
+        """For people."""
+        if not (total := self.routes.total()):
+            return []
+        read, cost = self.to_dict(), self.costs
+        shares = (percent(cost[kind] / total) for kind in ("reported", "from_tokens", "unknown"))
+        return [
+            f"Read {counted(total, 'outcome')} on {counted(read['routes'], 'route')} "
+            f"({counted(read['models'], 'model')} x {counted(read['harnesses'], 'harness', 'harnesses')}).",
+            "Cost: {}% reported, {}% from tokens, {}% unknown.".format(*shares),
+            f"Status: {', '.join(f'{n:,} {status}' for status, n in self.statuses.most_common())}.",
+        ]
+
+
+@dataclass
+class LogReport:
+    """What came of one log."""
+
+    path: str
+    format: str
+    tally: Tally
+    refusals: Refusals
+    added: AddReport | None = None
+    """None where the log was refused."""
+    error: str = ""
+    """Why it was refused."""
+
+    def line(self) -> str:
+        """`runs.csv: 96 outcomes, 90 new, 6 known already (csv: 24 tasks on 4 routes, 100.0% of the grid)`."""
+        added = self.added
+        assert added is not None, "a refused log has an error, not a line"
+        parts = [counted(added.new + added.known, "outcome"), f"{added.new:,} new"]
+        parts += [f"{added.known:,} known already"] * bool(added.known)
+        parts += [f"{self.refusals.count:,} refused"] * bool(self.refusals.count)
+        grid = ""
+        if added.cells:  # else every record of it was refused
+            grid = f": {counted(added.tasks, 'task')} on {counted(added.routes, 'route')}, {_filled(added)} of the grid"
+        return f"{self.path}: {', '.join(parts)} ({self.format}{grid})"
+
+    def reasons(self) -> list[tuple[str, int, list[str]]]:
+        """Why records were refused: the reason, how many, and the first places."""
+        found = []
+        for reason, n in self.refusals.reasons.most_common():
+            told = [m.removesuffix(f": {reason}") for m in self.refusals.first if m.endswith(f": {reason}")]
+            found.append((reason, n, [place.removeprefix(self.path).strip(" /") for place in told]))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """For `--json`."""
+        out: dict[str, Any] = {"path": self.path, "format": self.format}
+        if (added := self.added) is not None:
+            out |= {
+                "outcomes": added.new + added.known, "new": added.new, "known": added.known,
+                "differing": added.differing, "tasks": added.tasks, "cells": added.cells,
+                "density": density(added.cells, added.tasks, added.routes), **self.tally.to_dict(),
+            }  # fmt: skip
+        else:
+            out["error"] = self.error
+        reasons = [{"reason": reason, "records": n, "first": places} for reason, n, places in self.reasons()]
+        return out | {"refused": self.refusals.count, "reasons": reasons}
+
+
+@dataclass
+class ImportReport:
+    """What came of an import: its logs, and what a person should know beside them."""
+
+    names: Names
+    notes: Notes
+    dry_run: bool = False
+    logs: list[LogReport] = field(default_factory=list)
+    store: Summary | None = None
+    """What the store holds now; None where nothing was added to it."""
+    refused_file: str | None = None
+    """Where the refused records are."""
+
+    @property
+    def imported(self) -> list[LogReport]:
+        """The logs that were taken."""
+        return [log for log in self.logs if log.added is not None]
+
+    @property
+    def refused(self) -> list[LogReport]:
+        """The logs that were not."""
+        return [log for log in self.logs if log.added is None]
+
+    @property
+    def total(self) -> Tally:
+        """What the imported logs held, together."""
+        tally = Tally()
+        for log in self.imported:
+            tally.add(log.tally)
+        return tally
+
+    @property
+    def new_names(self) -> dict[str, list[str]]:
+        """Models and harnesses of the imported logs that no table has."""
+        routes = self.total.routes
+        return {
+            "models": sorted({route.model for route in routes} - self.names.known_models),
+            "harnesses": sorted({route.harness for route in routes} - self.names.known_harnesses),
+        }
+
+    @property
+    def look_alikes(self) -> dict[str, list[str]]:
+        """New names that resemble known ones, or each other."""
+        from hmrouter.names.similar import look_alikes
+
+        new = self.new_names
+        return look_alikes(new["models"], self.names.known_models) | look_alikes(
+            new["harnesses"], self.names.known_harnesses
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For `--json`."""
+        notes = self.notes
+        return {
+            "dry_run": self.dry_run,
+            "imported": [log.to_dict() for log in self.imported],
+            "refused": [log.to_dict() for log in self.refused],
+            "refused_file": self.refused_file,
+            "read": self.total.to_dict(),
+            "store": None if self.store is None else store_dict(self.store),
+            "unknown_names": self.new_names,
+            "look_alikes": self.look_alikes,
+            "skipped": list(notes.skipped),
+            "ignored_columns": {file: sorted(columns) for file, columns in notes.ignored_columns.items()},
+            "without_query": notes.without_query,
+            "remarks": dict(notes.remarks),
+        }  # fmt: skip
+
+    def lines(self) -> Iterator[str]:
+        """The end of the summary, below the lines of the logs."""
+        yield from self.total.lines()
+        if self.dry_run:
+            yield "Dry run: nothing was written."
+        elif self.store is not None:
+            yield from store_lines(self.store)
+
+    def remarks(self) -> Iterator[str]:
+        """What is no error, but should not go by unseen."""
+        notes = self.notes
+        if differing := sum(log.added.differing for log in self.imported if log.added):
+            yield (
+                f"warning: {counted(differing, 'outcome')} in the store already with other values; the first stays. "
+                "To take the new ones: hmrouter store forget RUN, then import again"
+            )
+        for kind, new in self.new_names.items():
+            if new:
+                yield f"note: {kind} not in the table of known names, kept as they are: {some(new)}"
+        for name, others in sorted(self.look_alikes.items())[:SHOWN]:
+            yield f"note: {name} looks like {some(others)}; to count them as one, see: hmrouter names"
+        for file, columns in sorted(notes.ignored_columns.items())[:SHOWN]:
+            yield f"note: {file}: columns not used: {some(sorted(columns))}"
+        if len(notes.ignored_columns) > SHOWN:
+            yield f"note: columns not used in {counted(len(notes.ignored_columns) - SHOWN, 'more file')}"
+        if notes.skipped:
+            yield f"note: no log recognised, so not read: {some(sorted(notes.skipped))}"
+        if notes.without_query:
+            yield f"note: {counted(notes.without_query, 'outcome')} without a text in queries.jsonl"
+        for remark, n in notes.remarks.most_common():
+            yield f"note: {remark}{f' ({n:,} times)' if n > 1 else ''}"
+        if self.refused_file is not None:
+            yield f"note: the refused records are in {self.refused_file}"
+
+
+def some(items: list[str]) -> str:
+    """The first few of a list.
+
+    >>> some(["a", "b"])
+    'a, b'
+    """
+    return ", ".join(items[:SHOWN]) + (f" and {len(items) - SHOWN:,} more" if len(items) > SHOWN else "")
+
+
+def density(cells: int, tasks: int, routes: int) -> float | None:
+    """The share of the grid of tasks and routes that has an outcome.
+
+    >>> density(3, 2, 2)
+    0.75
+    """
+    return cells / (tasks * routes) if tasks and routes else None
+
+
+def store_dict(summary: Summary) -> dict[str, Any]:
+    """What a store holds, for `--json`."""
+    return {
+        "outcomes": summary.outcomes, "tasks": summary.tasks, "texts": summary.texts, "routes": summary.routes,
+        "runs": summary.runs, "cells": summary.cells,
+        "density": density(summary.cells, summary.tasks, summary.routes),
+        "with_cost": summary.with_cost, "with_token_cost": summary.with_token_cost,
+        "suites": dict(summary.suites), "statuses": {str(k): n for k, n in summary.statuses.items()},
+        "first": summary.first.isoformat() if summary.first else None,
+        "last": summary.last.isoformat() if summary.last else None, "bytes": summary.bytes,
+    }  # fmt: skip
+
+
+def store_lines(summary: Summary) -> list[str]:
+    """What a store holds, for people."""
+    grid = f"; {_filled(summary)} of the grid is filled" if summary.cells else ""
+    return [
+        f"The store holds {counted(summary.outcomes, 'outcome')} of {counted(summary.tasks, 'task')} on "
+        f"{counted(summary.routes, 'route')} in {counted(len(summary.suites), 'suite')}{grid}."
+    ]
+
+
+def _filled(grid: AddReport | Summary) -> str:
+    """The density in per cent, rounded down: a grid with a gap is not 100% full."""
+    return f"{1000 * grid.cells // (grid.tasks * grid.routes) / 10}%"
+
+
+def _cost_known(outcome: Outcome) -> str:
+    if outcome.cost is not None:
+        return "reported"
+    return "unknown" if outcome.token_cost is None else "from_tokens"

@@ -1,0 +1,249 @@
+"""`hmrouter store`: what is in the store, out of it again, and what is to be forgotten."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hmrouter.cli import store_export
+from hmrouter.cli.import_summary import store_dict, store_lines
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, percent, print_json, say, table
+from hmrouter.cli.words import counted
+from hmrouter.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hmrouter.store import RunInfo, SuiteSettings, Summary
+
+app = typer.Typer(
+    no_args_is_help=True, help="What the store holds, an export of it, and forgetting. Example: hmrouter store status"
+)
+
+SHOWN_RUNS = 100
+"""Runs that the table shows; a service makes one of every decision."""
+
+
+@app.command()
+def status(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
+    """Show what the store holds: outcomes, suites with their settings, and the runs that they came from.
+
+    Example: `hmrouter store status --store sqlite:///runs.db`
+    """
+    from hmrouter.store import OutcomeStore
+
+    with OutcomeStore(store, create=False) as kept:
+        summary, settings, runs = kept.summary(), kept.suite_settings(), kept.runs()
+    if as_json:
+        print_json({
+            "store": str(kept), **store_dict(summary), "runs": [_run_dict(run) for run in runs],
+            "settings": {suite: _settings_dict(s) for suite, s in settings.items()},
+        })  # fmt: skip
+        return
+    typer.echo(f"{kept}, {_size(summary.bytes)}")
+    for line in (*store_lines(summary), *_more_lines(summary)):
+        typer.echo(line)
+    suites = table("Suites", "suite", "outcomes", "half-life", "texts kept for")
+    for suite in sorted({*summary.suites, *settings}):
+        own = settings.get(suite)
+        half_life, text_days = (own.half_life_days, own.text_days) if own else (None, None)
+        suites.add_row(
+            suite, f"{summary.suites.get(suite, 0):,}",
+            "off" if half_life is None else f"{half_life:g} days",
+            "ever" if text_days is None else f"{text_days:g} days",
+        )  # fmt: skip
+    console().print(suites)
+    console().print(_runs_table(runs))
+
+
+app.command("export")(store_export.export)
+
+
+@app.command()
+def forget(
+    run: Annotated[str, typer.Argument(help="The run, as `hmrouter store status` shows it.")],
+    source: Annotated[str | None, typer.Option("--source", help="Of this source, where several have the run.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: Store = DEFAULT_STORE,
+    as_json: Json = False,
+) -> None:
+    """Remove the outcomes of a run, and the tasks, routes and vectors that nothing else uses.
+
+    Example: `hmrouter store forget 2f1c9e --source jobs --yes`
+    """
+    from hmrouter.store import OutcomeStore
+
+    with OutcomeStore(store, create=False) as kept:
+        found = [r for r in kept.runs() if r.run == run and source in (None, r.source)]
+        if len(found) == 1 and not yes:
+            _ask(found[0])
+        gone = kept.forget(run, source)  # refuses, with what there is, where not exactly one was found
+    if as_json:
+        print_json({"run": run, "outcomes": gone.outcomes, "tasks": gone.tasks, "routes": gone.routes})
+        return
+    typer.echo(
+        f"Forgot run {run}: {counted(gone.outcomes, 'outcome')}, {counted(gone.tasks, 'task')} and "
+        f"{counted(gone.routes, 'route')} that nothing else uses. `hmrouter store vacuum` gives the room back."
+    )
+
+
+@app.command()
+def vacuum(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
+    """Give the room of what was forgotten back to the disk.
+
+    Example: `hmrouter store vacuum`
+    """
+    from hmrouter.store import OutcomeStore
+
+    with OutcomeStore(store, create=False) as kept:
+        before, after = kept.vacuum()
+    if as_json:
+        print_json({"store": str(kept), "bytes_before": before, "bytes_after": after})
+        return
+    typer.echo(f"{kept}: {_size(before)} before, {_size(after)} now.")
+
+
+@app.command("set")
+def set_suite(
+    suite: Annotated[str, typer.Argument(help="The suite.")],
+    half_life: Annotated[
+        str | None, typer.Option("--half-life", help="Days after which an outcome counts half, or off.")
+    ] = None,
+    text_days: Annotated[
+        str | None, typer.Option("--text-days", help="Days after which task texts are dropped, or off.")
+    ] = None,
+    store: Store = DEFAULT_STORE,
+    as_json: Json = False,
+) -> None:
+    """Let the evidence of a suite fade with age, or its task texts go after some days. Both are off by default.
+
+    Example: `hmrouter store set our-repo --half-life 90 --text-days 30`
+    """
+    from hmrouter.store import OutcomeStore, SuiteSettings
+
+    given = {
+        name: _days(option, text)
+        for name, option, text in (
+            ("half_life_days", "--half-life", half_life),
+            ("text_days", "--text-days", text_days),
+        )
+        if text is not None
+    }
+    if not given:
+        raise UsageError("nothing to set; give --half-life DAYS or --text-days DAYS, or off to switch one off")
+    with OutcomeStore(store, create=False) as kept:
+        kept.set_suite(suite, **given)
+        settings = kept.suite_settings().get(suite, SuiteSettings())
+    if as_json:
+        print_json({"suite": suite, **_settings_dict(settings)})
+        return
+    half, texts = settings.half_life_days, settings.text_days
+    typer.echo(
+        f"Suite {suite!r}: {'outcomes do not fade' if half is None else f'outcomes count half after {half:g} days'}, "
+        f"texts are kept {'for ever' if texts is None else f'for {texts:g} days'}."
+    )
+
+
+@app.command("drop-texts")
+def drop_texts(
+    older_than: Annotated[float, typer.Option("--older-than", help="Days since the task came in; 0 for all.")],
+    suite: Annotated[str | None, typer.Option("--suite", help="Only this suite.")] = None,
+    store: Store = DEFAULT_STORE,
+    as_json: Json = False,
+) -> None:
+    """Remove task texts from the store. Their hashes stay, and so do vectors that are cached.
+
+    Example: `hmrouter store drop-texts --older-than 30`
+    """
+    from hmrouter.store import OutcomeStore
+
+    with OutcomeStore(store, create=False) as kept:
+        dropped = kept.drop_texts(_age("--older-than", older_than), suite)
+    if as_json:
+        print_json({"dropped": dropped})
+        return
+    typer.echo(f"Dropped the texts of {counted(dropped, 'task')}.")
+
+
+def _more_lines(summary: Summary) -> Iterator[str]:
+    """What `status` tells beyond the summary of an import."""
+    yield f"Texts: {summary.texts:,} of {counted(summary.tasks, 'task')}."
+    if total := summary.outcomes:
+        yield (
+            f"Cost: {percent(summary.with_cost / total)}% reported, "
+            f"{percent(summary.with_token_cost / total)}% recomputed from tokens."
+        )
+        yield f"Status: {', '.join(f'{n:,} {status}' for status, n in summary.statuses.items())}."
+    if summary.first and summary.last:
+        yield f"From {summary.first:%Y-%m-%d} to {summary.last:%Y-%m-%d}."
+
+
+def _runs_table(runs: list[RunInfo]) -> Table:
+    more = f", {len(runs) - SHOWN_RUNS:,} more with --json" if len(runs) > SHOWN_RUNS else ""
+    out = table(f"Runs{more}", "source", "run", "suites", "outcomes", "routes", "first", "last", "added")
+    for r in runs[:SHOWN_RUNS]:
+        days = (f"{when:%Y-%m-%d}" if when else "-" for when in (r.first, r.last, r.added))
+        out.add_row(r.source or "-", r.run or "-", ", ".join(r.suites), f"{r.outcomes:,}", f"{r.routes:,}", *days)
+    return out
+
+
+def _run_dict(run: RunInfo) -> dict[str, Any]:
+    return {
+        "source": run.source, "run": run.run, "suites": list(run.suites), "outcomes": run.outcomes,
+        "routes": run.routes, "first": _moment(run.first), "last": _moment(run.last), "added": _moment(run.added),
+    }  # fmt: skip
+
+
+def _settings_dict(settings: SuiteSettings) -> dict[str, Any]:
+    return {"half_life_days": settings.half_life_days, "text_days": settings.text_days}
+
+
+def _moment(when: datetime | None) -> str | None:
+    return when.isoformat() if when else None
+
+
+def _size(count: int) -> str:
+    """Bytes for people.
+
+    >>> _size(1536), _size(5 * 2**20)
+    ('1.5 KiB', '5.0 MiB')
+    """
+    steps = min(max(count.bit_length() - 1, 10) // 10, 4)
+    return f"{count / 1024**steps:.1f} {('KiB', 'MiB', 'GiB', 'TiB')[steps - 1]}"
+
+
+def _ask(run: RunInfo) -> None:
+    """Show what would go and ask; without a person to ask, refuse."""
+    what = (
+        f"run {run.run} of {run.source}: {counted(run.outcomes, 'outcome')} on {counted(run.routes, 'route')}, "
+        f"suites: {', '.join(run.suites)}"
+    )
+    if not sys.stdin.isatty():
+        raise UsageError(f"nobody is there to ask whether to forget {what}; give --yes")
+    say(f"To be forgotten: {what}")
+    if not typer.confirm("Forget it?", err=True):
+        raise typer.Exit(1)
+
+
+def _days(option: str, text: str) -> float | None:
+    """A number of days, None for `off`."""
+    if text.strip().lower() == "off":
+        return None
+    try:
+        days = float(text)
+    except ValueError:
+        raise UsageError(f"{option} {text!r} is neither a number of days nor off") from None
+    if not days and option == "--half-life":
+        raise UsageError("--half-life 0 would leave no evidence; give a number of days above 0, or off")
+    return _age(option, days)
+
+
+def _age(option: str, days: float) -> float:
+    if not (days >= 0 and math.isfinite(days)):
+        raise UsageError(f"{option} {days} is not a number of days of at least 0")
+    return days

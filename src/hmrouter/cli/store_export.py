@@ -1,0 +1,153 @@
+"""`hmrouter store export`: the outcomes as a table that `hmrouter import` reads back as they were."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, print_json, progress, say
+from hmrouter.cli.words import counted
+from hmrouter.errors import UsageError
+from hmrouter.files import replacing, sole_writer
+from hmrouter.logs.fields import EXPORT, EXPORT_VERSION, FIELDS
+from hmrouter.logs.files import CELL_LIMIT, RECORD_LIMIT
+from hmrouter.types import text_hash
+
+if TYPE_CHECKING:
+    from hmrouter.types import Outcome
+
+COLUMNS = (*(field for field in FIELDS if field != "route"), EXPORT)
+"""What an import reads, without the field that says two of them in one, and the mark of an export."""
+LONGEST = RECORD_LIMIT - CELL_LIMIT
+"""Bytes of a text in a record that an import takes, with room for all the rest."""
+STEP = 1000
+"""Outcomes between two steps of the progress bar."""
+
+
+def export(
+    out: Annotated[str, typer.Argument(help="FILE.jsonl or FILE.csv, .gz behind it to compress; - writes JSON lines.")],
+    suite: Annotated[str | None, typer.Option("--suite", help="Only this suite.")] = None,
+    store: Store = DEFAULT_STORE,
+    as_json: Json = False,
+) -> None:
+    """Write the outcomes to one file that `hmrouter import` reads back as they were.
+
+    Names are written as they were imported: merges are settings of the store and not part of its outcomes.
+
+    Example: `hmrouter store export backup.jsonl.gz`
+    """
+    from hmrouter.store import OutcomeStore
+
+    if out == "-" and as_json:
+        raise UsageError("standard output cannot hold both the outcomes and the document of --json; give a file")
+    write = _writer(out)
+    shortened = _Shortened()
+    with (
+        OutcomeStore(store, create=False) as kept,
+        closing(kept.outcomes(suite, merged=False)) as outcomes,
+        progress("exporting", "outcomes") as show,
+    ):
+        total, merges = 0, len(kept.merges())
+        first = list(itertools.islice(outcomes, 1))  # a store or suite that is not there is said before a file is made
+        with _opened(out) as stream:
+            for total in write(stream, map(shortened, itertools.chain(first, outcomes))):
+                if total % STEP == 0:
+                    show(total, None)
+    if merges:
+        say(f"note: {counted(merges, 'merge')} of names not written: an export has the names as they were imported")
+    if shortened.tasks:
+        say(
+            f"warning: {counted(len(shortened.tasks), 'text')} above the limit of an import "
+            f"({CELL_LIMIT // 2**20} MiB), written as a hash only"
+        )
+    if as_json:
+        print_json({"out": out, "outcomes": total})
+    elif out != "-":
+        typer.echo(f"Wrote {counted(total, 'outcome')} to {out}.")
+
+
+class _Shortened:
+    """Replaces texts that no import would take by their hashes, and remembers whose they were."""
+
+    def __init__(self) -> None:
+        self.tasks: set[tuple[str, str]] = set()
+
+    def __call__(self, outcome: Outcome) -> Outcome:
+        task = outcome.task
+        if len(task.text) <= CELL_LIMIT and len(task.text.encode()) <= LONGEST:
+            return outcome
+        self.tasks.add(task.key)
+        return replace(outcome, task=replace(task, text="", text_hash=text_hash(task.text)))
+
+
+Write = Callable[[IO[bytes], Iterable["Outcome"]], Iterator[int]]
+"""Writes outcomes to a stream; gives how many are written, after each."""
+
+
+def _writer(out: str) -> Write:
+    ending = "" if out == "-" else Path(out.removesuffix(".gz")).suffix
+    if ending not in ("", ".jsonl", ".csv") or (not ending and out != "-"):
+        raise UsageError(f"{out!r} ends in neither .jsonl nor .csv (nor these with .gz), which say what to write")
+    return _write_csv if ending == ".csv" else _write_jsonl
+
+
+def _write_jsonl(stream: IO[bytes], outcomes: Iterable[Outcome]) -> Iterator[int]:
+    for total, outcome in enumerate(outcomes, 1):
+        stream.write(_line(_record(outcome)) + b"\n")
+        yield total
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # half a surrogate pair in the meta; the import will refuse this record alone
+        return json.dumps(record).encode()
+
+
+def _write_csv(stream: IO[bytes], outcomes: Iterable[Outcome]) -> Iterator[int]:
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    # All texts in quotes: a lone carriage return in one would else end its row.
+    table = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for total, outcome in enumerate(outcomes, 1):
+        values = _record(outcome)
+        table.writerow([*(values | {"meta": json.dumps(values["meta"]) if values["meta"] else ""}).values()])
+        yield total
+    text.detach()  # writes what is left; the stream itself is not ours to close
+
+
+def _record(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as the row that an import makes the same outcome of."""
+    task, route = outcome.task, outcome.route
+    own: dict[str, Any] = {
+        "task": task.id, "suite": task.suite, "text": task.text, "text_hash": task.text_hash,
+        "meta": dict(task.meta) or None, "model": route.model, "harness": route.harness,
+        "when": outcome.when.isoformat() if outcome.when else None, "status": outcome.status.value,
+        EXPORT: EXPORT_VERSION,
+    }  # fmt: skip
+    return {column: own[column] if column in own else getattr(outcome, column) for column in COLUMNS}
+
+
+@contextmanager
+def _opened(out: str) -> Iterator[IO[bytes]]:
+    if out == "-":
+        yield sys.stdout.buffer
+        return
+    with sole_writer(out), replacing(out) as raw:
+        if out.endswith(".gz"):
+            # Without a time in it, the same outcomes are the same bytes.
+            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
+                yield cast(IO[bytes], packed)
+        else:
+            yield raw
