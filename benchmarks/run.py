@@ -9,18 +9,21 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import fit, imports, pooled, scoring
+from benchmarks import fit, import_rows, imports, pooled, scoring
 from benchmarks.ratio import Ratio
 from hmrouter.errors import MissingExtra
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Ratio]]] = {
-    "pooled solve, memory": pooled.memory,  # first: on Linux a new process inherits the peak of the one that starts it
+    # First, while this process is small: on Linux a new one inherits the peak of the one that starts it.
+    "importing rows, memory": import_rows.memory,
+    "pooled solve, memory": pooled.memory,
     "fit against PyTorch": fit.against_torch,
     "fit as cells grow": fit.as_cells_grow,
     "scoring against the naive form and bare products": scoring.against_naive_and_bare,
     "scoring as the pool grows": scoring.as_the_pool_grows,
     "pooled solve as cells grow": pooled.as_cells_grow,
     "observing against a refit": pooled.observing_against_a_refit,
+    "importing rows as they grow": import_rows.as_rows_grow,
     "import": imports.against_numpy,
 }
 OUT = Path("out/bench.json")
