@@ -82,7 +82,9 @@ def test_own_costs_of_other_pairs_come_after_what_others_paid_for_this_one() -> 
     router = Router().fit(Dataset(runs({STRONG: 1.0}, cost=7.0)), history=HISTORY)
     shown = {c.route: (c.cost, c.cost_basis) for c in router.route("x", pool=[*RATES, Route("o3", "codex")]).ranked}
     assert shown[WEAK] == (0.25, "history")
-    assert shown[Route("o3", "codex")] == (pytest.approx(7.0), "harness")
+    cost, basis = shown[Route("o3", "codex")]
+    assert basis == "harness"
+    assert cost == pytest.approx(7.0)
 
 
 def test_ten_own_outcomes_that_contradict_change_the_choice(blank: Router) -> None:

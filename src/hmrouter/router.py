@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -26,7 +27,7 @@ from hmrouter.errors import (
 from hmrouter.features.base import EMBEDDERS, Embedder, embedder_named
 from hmrouter.features.cache import VectorCache, embed_cached, embed_tasks
 from hmrouter.features.descriptions import HarnessDescriptions
-from hmrouter.history.public import Background, Seen, believe, own_families, seen_in
+from hmrouter.history.public import Background, Seen, believe, one_thread, own_families, seen_in
 from hmrouter.history.records import Record
 from hmrouter.policy import Policy
 from hmrouter.pool import select
@@ -284,7 +285,8 @@ class Router:
     def _from_state(cls, state: State) -> tuple[Self, dict[str, Any]]:
         """The router, and the identity of the embedder that it was trained with."""
         own = state.part("router").meta
-        scorer = SCORERS.load(own["scorer"]).from_state(state.part("scorer"))
+        with one_thread() if own["report"].get("history") else nullcontext():
+            scorer = SCORERS.load(own["scorer"]).from_state(state.part("scorer"))
         embedder = EMBEDDERS.load(own["embedder"]).from_state(state.part("embedder"))
         incumbent = own["policy"]["incumbent"]
         policy = Policy(**(own["policy"] | {"incumbent": Route.parse(incumbent) if incumbent else None}))

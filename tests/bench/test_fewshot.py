@@ -152,5 +152,7 @@ def test_tables_and_figures(newcomer: Benchmark, rows_of: RowsOf) -> None:
     figures = experiment.figures(rows)
     assert [f.name for f in figures] == [f"fewshot_{kind}" for kind in kinds]
     assert all(list(s.x) == [float(k) for k in REVEALED] for f in figures for s in f.series)
+    assert "oracle" not in {s.name for f in figures for s in f.series}  # which is at 100: the note says so
+    assert all("The oracle is at 100." in f.note for f in figures)
     documented = FORMAT.read_text()
     assert all(f"| `{key}` |" in documented for key in rows[0])

@@ -141,10 +141,15 @@ def test_tables_and_figures(planted: Callable[..., Benchmark], tmp_path: Path) -
         "mean",
     ]
     assert list(tables["What was known of held-out benchmarks"].rows[0]) == ["scicode", 9, 9, "first"]
-    bars, grid = experiment.figures(rows)
+    bars, grid, paper = experiment.figures(rows)
     assert {s.name for s in bars.series} == set(methods)
     assert grid.grid["rows"] == ["scicode", "first"]
-    assert all(best in (1, 2) for best in grid.grid["row_best"])
+    for line, best in zip(grid.grid["values"], grid.grid["row_best"], strict=True):  # all that are equal, no reference
+        assert best == [i for i in (1, 2) if line[i] == max(line[1:3])]
+    assert list(paper.x_names) == ["scicode"]
+    assert {s.name: list(s.y) for s in paper.series} == {
+        m: [grid.grid["values"][0][i]] for i, m in enumerate(methods[:3])
+    }
     assert "fixed" in experiment.headline(rows)
     suite = plan_suite(["heldout"], [tmp_path], methods=["fixed"])
     assert not suite.left_out

@@ -41,7 +41,7 @@ TABLE = Table(
 FIGURES = [
     Figure("lines", "Lines", "lines", "x", "y", [Series("hm", [1, 2, 3], [1, 3, 2], [0, 2, 1], [2, 4, 3])]),
     Figure("map", "Map", "heatmap", "harness", "model", [],
-           grid={"rows": ["m"], "columns": ["h", "i"], "values": [[10.0, 90.0]], "row_best": [1]}),
+           grid={"rows": ["m"], "columns": ["h", "i"], "values": [[10.0, 90.0]], "row_best": [[1]]}),
 ]  # fmt: skip
 PAGE = Page("Report", "hmrouter bench run routing", "2026-01-31", left_out=[ATTACK],
             sections=[Section("routing", ATTACK, [TABLE], FIGURES)])  # fmt: skip

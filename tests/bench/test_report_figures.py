@@ -50,7 +50,7 @@ TIMES = Figure(
 HEATMAP = Figure(
     "grid", "Model by harness", "heatmap", "harness", "model", [],
     grid={"rows": ["m1", "m2"], "columns": ["h1", "h2"], "values": [[10.0, None], [30.0, 20.0]],
-          "row_best": [0, 0], "column_best": [1, 1], "label": "accuracy, %"},
+          "row_best": [[0], [0]], "column_best": [[1], [1]], "label": "accuracy, %"},
 )  # fmt: skip
 FIGURES = [LINES, BARS, POINTS, HEATMAP, NAMED, GROUPS, TIMES]
 PAGE = Page("Figures", "hmrouter bench run all", "2026-01-31", sections=[Section("f", "Figures", [TABLE], FIGURES)])

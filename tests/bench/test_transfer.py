@@ -87,8 +87,8 @@ def test_pairs_are_the_means_of_all_tasks(plant: Plant, tmp_path: Path, rows_of:
     # cedar has one harness only: nothing to compare
     assert (heat.grid["rows"], heat.grid["columns"]) == (["loop", "pilot"], ["atlas", "birch"])
     assert np.array(heat.grid["values"]) == pytest.approx(np.array([[90.0, 50.0], [20.0, 40.0]]))
-    assert heat.grid["row_best"] == [0, 1]  # the best model of each harness
-    assert heat.grid["column_best"] == [0, 0]  # the best harness of each model
+    assert heat.grid["row_best"] == [[0], [1]]  # the best model of each harness
+    assert heat.grid["column_best"] == [[0], [0]]  # the best harness of each model
     assert list(loss.x_names) == ["b"]
     split, mean = loss.series
     assert list(split.y) == [100 * r["loss"] for r in rows if not r["setting"]]

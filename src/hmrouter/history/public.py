@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -168,16 +169,23 @@ def believe(records: Sequence[Record], suites: Collection[str] = ()) -> SuiteBel
 
     What is learned from the shipped table is shipped with it. From any other history it is learned here, in seconds.
     """
-    import scipy.linalg  # noqa: F401 - only a library that is there can be told how many threads to use
-    from threadpoolctl import threadpool_limits
-
     own = own_families(suites, records)
     kept = once_per_family(r for r in records if r.family not in own)
-    with threadpool_limits(1):  # the matrices are small: threads would wait for each other
+    with one_thread():
         if kept == once_per_family(shipped()) and (learned := _learned_from_shipped()):
             apart, variances = learned
             return SuiteBelief.of([r for r in kept if r.family not in apart], Describe(), variances)
         return learn(kept)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Linear algebra in one thread: a history's matrices are small, and threads would wait for each other."""
+    import scipy.linalg  # noqa: F401 - only a library that is there can be told how many threads to use
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
 
 
 class Seen(NamedTuple):

@@ -116,7 +116,7 @@ class Figure:
     """Draw a horizontal line, e.g. at 0."""
     grid: Mapping[str, Any] = field(default_factory=dict)
     """For `heatmap`: `rows`, `columns` (names), `values` (nested list with None), and what the best are marked by:
-    `row_best` (for each row the index of its best column, or None) and `column_best` (for each column, its best row).
+    `row_best` (for each row the indices of its best columns) and `column_best` (for each column, of its best rows).
     `label` names what the values are."""
 
 

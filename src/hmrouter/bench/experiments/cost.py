@@ -106,7 +106,7 @@ class Cost(Experiment):
         for m in ("hm", "safe", "fixed", "avengers_pro") if budget else ():
             value = frontiers.accuracy(m, TRAINING_RULE, budget)
             said += [f"{m} {value:.1f}"] if value is not None else []
-        start = "With settings chosen on training tasks to cost half of Fixed there, percent of the oracle"
+        start = "Within half of Fixed's cost, the setting chosen on training tasks, percent of the oracle"
         return f"{start}: {', '.join(said)}." if said else ""
 
     def tables(self, rows: Sequence[Row]) -> list[Table]:

@@ -96,7 +96,8 @@ class Forecast(Experiment):
             if value is not None:
                 bars.append(Series(method, [0.0], [value]))
         if bars:
-            out.append(Figure("forecast_auc", "Forecasting success", "bars", "", "AUC, mean of benchmarks", bars))
+            label = "AUC, mean of benchmarks; chance is 0.5"
+            out.append(Figure("forecast_auc", "Forecasting success", "bars", "", label, bars, reference=0.5))
         curves = [Series(m, *_pooled_curve(own, m)) for m in distinct(own, "method") if _pooled_curve(own, m)[0]]
         if curves:
             out.append(

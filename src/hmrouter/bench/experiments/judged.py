@@ -40,5 +40,7 @@ def judge(unit: Unit, split: Split, plan: Plan, scorer: Scorer | None = None) ->
 def _told(unit: Unit, split: Split, plan: Plan) -> tuple[Training, Floats]:
     """The vectors of the split, and what the other benchmarks say if the method listens to it."""
     training, x_test = prepared(split, plan)
-    benchmark = next(b for b in plan.benchmarks if b.name == unit.benchmark)
-    return informed(training, unit.method, benchmark, plan.benchmarks), x_test
+    for own in plan.benchmarks:
+        if own.name == unit.benchmark:
+            training = informed(training, unit.method, own, plan.benchmarks)
+    return training, x_test

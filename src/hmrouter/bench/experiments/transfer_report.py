@@ -113,8 +113,7 @@ def pair_figures(rows: Sequence[Row]) -> list[Figure]:
         models, harnesses = sorted({m for m, _ in kept}), sorted({h for _, h in kept})
         if not kept:
             continue
-        of_harness = [_best({m: kept.get((m, h)) for m in models}) for h in harnesses]
-        of_model = [_best({h: kept.get((m, h)) for h in harnesses}) for m in models]
+        values = [[kept.get((m, h)) for m in models] for h in harnesses]
         out.append(
             Figure(
                 f"pairs_{benchmark}", f"Accuracy of every pair, {benchmark}", "heatmap", "model", "harness", (),
@@ -122,9 +121,8 @@ def pair_figures(rows: Sequence[Row]) -> list[Figure]:
                 "each model. Only models with two harnesses and harnesses with two models are shown.",
                 grid={
                     "rows": harnesses, "columns": models,
-                    "values": [[kept.get((m, h)) for m in models] for h in harnesses],
-                    "row_best": [None if m is None else models.index(m) for m in of_harness],
-                    "column_best": [None if h is None else harnesses.index(h) for h in of_model],
+                    "values": values, "row_best": [_largest(line) for line in values],
+                    "column_best": [_largest(column) for column in zip(*values, strict=True)],
                     "label": "accuracy, %",
                 },
             )
@@ -141,6 +139,12 @@ def core(grid: Grid) -> Grid:
     models, harnesses = [m for m, _ in grid], [h for _, h in grid]
     kept = {(m, h): v for (m, h), v in grid.items() if models.count(m) > 1 and harnesses.count(h) > 1}
     return kept if len(kept) == len(grid) else core(kept)
+
+
+def _largest(line: Sequence[float | None]) -> list[int]:
+    """Where the largest numbers stand."""
+    run = [value for value in line if value is not None]
+    return [i for i, value in enumerate(line) if value is not None and value == max(run)]
 
 
 def _best(values: Mapping[str, float | None]) -> str | None:

@@ -44,7 +44,7 @@ def _single(axes: Axes, figure: Figure) -> None:
         value = series.y[0]
         if series.low is not None and series.high is not None:
             # White under black: visible on a dark bar and beside it.
-            for colour, width in (("white", 3.4), ("#1A1A1A", 1.4)):
+            for colour, width in (("white", 2.4), ("#1A1A1A", 1.2)):
                 axes.plot([series.low[0], series.high[0]], [i, i], color=colour, linewidth=width, marker="|",
                           markersize=9, markeredgewidth=width, solid_capstyle="butt")  # fmt: skip
         right = value >= 0

@@ -69,7 +69,7 @@ def wrapped(text: str, width: int = 78) -> str:
 def plain_numbers(values: Iterable[float]) -> Callable[[float], str]:
     """A function that writes numbers of this size, all with the same number of decimals."""
     largest = max((abs(v) for v in values), default=0.0)
-    digits = 1 if largest >= 2 else 2 if largest >= 0.2 else 3
+    digits = 1 if largest >= 2 else 3
     return lambda value: f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)
 
 

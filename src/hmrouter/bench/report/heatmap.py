@@ -71,11 +71,11 @@ def _ink(mesh: Any, value: float) -> str:
     return "white" if 0.21 * red**2.2 + 0.72 * green**2.2 + 0.07 * blue**2.2 < 0.2 else "#1A1A1A"
 
 
-def _boxes(axes: Axes, row_best: Sequence[int | None]) -> list[Any]:
+def _boxes(axes: Axes, row_best: Sequence[Sequence[int]]) -> list[Any]:
     """A box around the best of each row; gives what the legend shows, if there is any."""
     from matplotlib.patches import Rectangle
 
-    marked = [(i, j) for i, j in enumerate(row_best) if j is not None]
+    marked = [(i, j) for i, best in enumerate(row_best) for j in best]
     for i, j in marked:
         # Orange stands out of the blues; in grey the white rim keeps it apart from dark cells.
         for colour, width in (("white", 5.2), (BOX, 2.6)):
@@ -84,11 +84,11 @@ def _boxes(axes: Axes, row_best: Sequence[int | None]) -> list[Any]:
     return [Rectangle((0, 0), 1, 1, fill=False, edgecolor=BOX, linewidth=2.2, label="best of its row")] * bool(marked)
 
 
-def _crosses(axes: Axes, column_best: Sequence[int | None], inks: Sequence[Sequence[str]]) -> list[Any]:
+def _crosses(axes: Axes, column_best: Sequence[Sequence[int]], inks: Sequence[Sequence[str]]) -> list[Any]:
     """A cross beside the best of each column; gives what the legend shows, if there is any."""
     from matplotlib.lines import Line2D
 
-    marked = [(i, j) for j, i in enumerate(column_best) if i is not None]
+    marked = [(i, j) for j, best in enumerate(column_best) for i in best]
     look: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 6, "markeredgewidth": 2}
     for i, j in marked:
         axes.plot(j + 0.82, i + 0.34, **look, color=inks[i][j], zorder=4)

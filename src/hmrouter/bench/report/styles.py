@@ -38,6 +38,7 @@ class Style:
 
 METHODS: Final[dict[str, Style]] = {
     "safe": Style("#123F66", SOLID, "D", 2.6, front=4),
+    "safe_alone": Style("#4F7396", SHORT, "D", 1.9, filled=False, front=3),
     "hm": Style("#2878B5", SOLID, "o", 2.6, front=4),
     "component_only": Style("#7DB4DE", DASHED, "v", 2.0, front=3),
     "random": Style("#B5B5B5", DOTTED, "x", 2.0, front=1),
