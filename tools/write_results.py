@@ -55,8 +55,8 @@ def main() -> None:
             tables = EXPERIMENTS.load(name)().tables(own)
             if name == "routing":
                 tables.append(paper_table(own))
-            if out.name == "sparse3":  # the settings one by one stand above, with more splits
-                tables = tables[:2]
+            if name == "sparse" and out.name != name:  # the settings one by one stand with the run of more methods
+                tables = tables[:2] + [t for t in tables[2:] if t.title.startswith("Difference")]
             block = f"Made by `{(out / 'command.txt').read_text().strip()}`.\n\n"
             block += "\n\n".join(table_markdown(t) for t in tables)
             # A second run of an experiment has its place by the name of its folder.
