@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.memory import peak_mb
 from benchmarks.ratio import Ratio
 from benchmarks.timing import growth
 from hmrouter.store import OutcomeStore
@@ -47,12 +46,6 @@ def as_rows_grow() -> Iterator[Ratio]:
 
 def memory() -> Iterator[Ratio]:
     """The peak of a process that imports a million rows; in MB, as there is no ratio to it."""
-    program = (
-        "import resource\n"
-        "from benchmarks.import_rows import GROWTH_ROWS, into_sqlite\n"
-        "into_sqlite(GROWTH_ROWS[-1])\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    used = peak_mb("from benchmarks.import_rows import GROWTH_ROWS, into_sqlite; into_sqlite(GROWTH_ROWS[-1])")
     what = f"MB at the peak of a process that imports {GROWTH_ROWS[-1]:,} rows into SQLite"
-    yield Ratio("import_peak_mb", float(done.stdout), what, at_most=300)
+    yield Ratio("import_peak_mb", used, what, at_most=300)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import count
 
 import numpy as np
 
+from benchmarks.memory import peak_mb
 from benchmarks.ratio import Ratio
 from benchmarks.timing import growth, seconds
 from benchmarks.world import pool
@@ -53,15 +52,9 @@ def as_cells_grow() -> Iterator[Ratio]:
 
 def memory() -> Iterator[Ratio]:
     """The peak of a process that makes the outcomes, collects them and fits; in MB, as there is no ratio to it."""
-    program = (
-        "import resource\n"
-        "from benchmarks.pooled import GROWTH_TASKS, Safe, simulate\n"
-        "Safe().fit(simulate(GROWTH_TASKS[-1]))\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    used = peak_mb("from benchmarks.pooled import GROWTH_TASKS, Safe, simulate; Safe().fit(simulate(GROWTH_TASKS[-1]))")
     what = "MB at the peak of a process that collects and fits 1,000,000 cells"
-    yield Ratio("pooled_peak_mb", float(done.stdout), what, at_most=2000)
+    yield Ratio("pooled_peak_mb", used, what, at_most=2000)
 
 
 def observing_against_a_refit() -> Iterator[Ratio]:

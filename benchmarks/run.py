@@ -14,7 +14,6 @@ from benchmarks.ratio import Ratio
 from hmrouter.errors import MissingExtra
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Ratio]]] = {
-    # First, while this process is small: on Linux a new one inherits the peak of the one that starts it.
     "importing rows, memory": import_rows.memory,
     "pooled solve, memory": pooled.memory,
     "fit against PyTorch": fit.against_torch,
