@@ -20,8 +20,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from hmrouter.errors import InputError
-from hmrouter.names.aliases import Aliases, read_toml
+from hmrouter.names.aliases import Aliases, made_from_toml
 from hmrouter.names.rules import harness_forms, model_forms, slug
 from hmrouter.names.table import Table
 
@@ -69,11 +68,7 @@ class Names:
     @classmethod
     def from_toml(cls, path: str | Path) -> Names:
         """The shipped aliases, with those in a TOML file laid over them."""
-        table = read_toml(Path(path))
-        try:
-            return cls(table)
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
+        return made_from_toml(path, cls)
 
     @property
     def known_models(self) -> frozenset[str]:

@@ -12,15 +12,17 @@ A spelling is matched without regard to case and separators, before the rules ap
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hmrouter.errors import InputError
+
+Made = TypeVar("Made")
 
 KEYS = ("providers", "models", "harnesses")
 
@@ -33,6 +35,15 @@ def read_toml(path: Path | Traversable) -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path} is not a TOML file: {error}") from error
+
+
+def made_from_toml(path: str | Path, make: Callable[[dict[str, Any]], Made]) -> Made:
+    """What `make` makes of a user's TOML file; its complaints name the file."""
+    table = read_toml(Path(path))
+    try:
+        return make(table)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
