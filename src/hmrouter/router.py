@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from hmrouter.budgets import Spending
 from hmrouter.choice import Choice
-from hmrouter.costs import Cost, RouteCosts
+from hmrouter.costs import Cost, ExpectedCosts, RouteCosts
 from hmrouter.dataset import Dataset
 from hmrouter.decisions import Elsewhere
 from hmrouter.errors import (
@@ -27,35 +28,21 @@ from hmrouter.errors import (
 from hmrouter.features.base import EMBEDDERS, Embedder, embedder_named
 from hmrouter.features.cache import VectorCache, embed_cached, embed_tasks
 from hmrouter.features.descriptions import HarnessDescriptions
-from hmrouter.history.public import Background, Seen, believe, one_thread, own_families, seen_in
+from hmrouter.fit_report import FitReport
+from hmrouter.history.public import Seen, believe, one_thread, own_families, seen_in
 from hmrouter.history.records import Record
 from hmrouter.policy import Policy
 from hmrouter.pool import select
 from hmrouter.router_file import brief, read_router_file, write_router_file
 from hmrouter.scorers.base import SCORERS, Scorer, Training
-from hmrouter.state import State
+from hmrouter.state import Floats, State
 from hmrouter.types import Decision, Evidence, Outcome, Route, Status, Task
 
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class FitReport:
-    """What a router was fitted on."""
-
-    outcomes: int
-    """Executions behind the cells."""
-    cells: int
-    tasks: int
-    routes: int
-    observed_routes: int
-    models: int
-    harnesses: int
-    suites: tuple[str, ...]
-    ignored: dict[str, int]
-    """Outcomes that say nothing about their route, by status."""
-    history: Background | None = None
-    """What of other suites had a say, None if nothing had."""
+MOST_REFERENCES = 256
+"""Tasks that a file keeps to solve budgets on."""
+REFERENCE_NUMBERS = 2**17
+"""Numbers in their vectors, at most: half a megabyte or one."""
 
 
 class Router:
@@ -108,23 +95,19 @@ class Router:
         vectors = dict(zip(data.harnesses, described, strict=True))
         self.scorer.progress = progress
         try:
-            self.scorer.fit(Training(data, embed_tasks(self.embedder, data.tasks, cache), vectors, belief))
+            x = embed_tasks(self.embedder, data.tasks, cache)
+            self.scorer.fit(Training(data, x, vectors, belief))
         finally:
             self.scorer.progress = None
-        self.costs_ = RouteCosts.fit(data)
+        self.costs_ = ExpectedCosts.fit(data, x)
+        self._reference = _reference(x)
         self._hear(() if belief is None else belief.records)
         self.pool_ = data.routes or tuple(sorted(self._seen))
         trials = np.bincount(data.cells.route, weights=data.cells.trials, minlength=len(data.routes))
         self._runs = Counter({r: int(n) for r, n in zip(data.routes, trials, strict=True)})
         self._observed = {r for r, seen in zip(data.routes, data.observed, strict=True) if seen}
         self._refresh()
-        self.report_ = FitReport(
-            outcomes=int(data.cells.trials.sum()), cells=len(data.cells), tasks=len(data.tasks),
-            routes=len(data.routes), observed_routes=len(self._observed), models=len(data.models),
-            harnesses=len(data.harnesses), suites=data.suites,
-            ignored={str(status): n for status, n in data.ignored.items()},
-            history=None if belief is None else Background.of(belief.records, int(data.cells.trials.sum())),
-        )  # fmt: skip
+        self.report_ = FitReport.of(data, () if belief is None else belief.records)
         return self
 
     @classmethod
@@ -169,6 +152,7 @@ class Router:
         deny: Iterable[str] = (),
         max_cost: float | None = None,
         cost_weight: float | None = None,
+        budget_per_task: float | None = None,
         incumbent: Route | None = None,
         margin: float | None = None,
         top: int | None = None,
@@ -176,12 +160,12 @@ class Router:
         """Choose a route for a task, given as text or as a `Task`.
 
         The pool is by default every route of the training data; routes that were never run may be in it. `allow`
-        and `deny` hold rules such as `harness=codex` or `codex:gpt-5`. `max_cost`, `cost_weight`, `incumbent` and
-        `margin` override the router's policy. `top` shortens the ranked list.
+        and `deny` hold rules such as `harness=codex` or `codex:gpt-5`. `max_cost`, `cost_weight`, `budget_per_task`,
+        `incumbent` and `margin` override the router's policy. `top` shortens the ranked list.
         """
         return self.route_all(
             [task], pool=pool, allow=allow, deny=deny, max_cost=max_cost, cost_weight=cost_weight,
-            incumbent=incumbent, margin=margin, top=top,
+            budget_per_task=budget_per_task, incumbent=incumbent, margin=margin, top=top,
         )[0]  # fmt: skip
 
     def route_all(
@@ -193,29 +177,38 @@ class Router:
         deny: Iterable[str] = (),
         max_cost: float | None = None,
         cost_weight: float | None = None,
+        budget_per_task: float | None = None,
+        reference: Sequence[str | Task] = (),
         incumbent: Route | None = None,
         margin: float | None = None,
         top: int | None = None,
     ) -> list[Decision]:
-        """`route` for many tasks at once."""
+        """`route` for many tasks at once.
+
+        A budget is met in expectation over the `reference` tasks: by default those of the training data (a sample of
+        them), and where there were none the tasks themselves.
+        """
         self._require_fitted()
         if top is not None and top < 1:
             raise UsageError(f"top {top} is not at least 1; a decision shows at least the chosen route")
         routes = select(self.pool_ if pool is None else tuple(dict.fromkeys(pool)), allow, deny)
-        given: dict[str, Any] = {
-            "cost_weight": cost_weight,
-            "max_cost": max_cost,
-            "incumbent": incumbent,
-            "margin": margin,
-        }
-        policy = replace(self.policy, **{name: value for name, value in given.items() if value is not None})
+        policy = self.policy.given(
+            cost_weight=cost_weight, max_cost=max_cost, budget_per_task=budget_per_task, incumbent=incumbent,
+            margin=margin,
+        )  # fmt: skip
         if policy.incumbent is not None and policy.incumbent not in routes:
             raise UnknownName("incumbent", str(policy.incumbent), map(str, routes), "the pool")
         wanted = [Task.of_text(t) if isinstance(t, str) else t for t in tasks]
         self._describe(routes)
         x = self.embedder.embed([t.text for t in wanted])
-        choice = Choice(self.scorer, policy, routes, self._pool_costs(routes), self._observed, self.evidence)
-        return choice.decide(wanted, x, top)
+        costs = self._pool_costs(routes)
+        choice = Choice(self.scorer, policy, routes, costs, self.costs_.factors, self._observed, self.evidence)
+        if policy.budget_per_task is None:
+            return choice.decide(wanted, x, top)
+        if reference:
+            known = [Task.of_text(t) if isinstance(t, str) else t for t in reference]
+            return choice.decide(wanted, x, top, choice.spending(self.embedder.embed([t.text for t in known])))
+        return choice.decide(wanted, x, top, self._spending(choice) if len(self._reference) else None)
 
     def evidence(self, route: Route) -> Evidence:
         """How many executions of the pair, of its model and of its harness the router knows."""
@@ -278,7 +271,8 @@ class Router:
             "observed": sorted(str(r) for r in self._observed),
             "report": asdict(self.report_),
         }  # fmt: skip
-        parts = {"scorer": self.scorer.state(), "embedder": self.embedder.state(), "costs": self.costs_.state()}
+        parts = {"scorer": self.scorer.state(), "embedder": self.embedder.state(), "costs": self.costs_.state(),
+                 "reference": State({"x": self._reference})}  # fmt: skip
         return State.join(router=State(meta=own), **parts)
 
     @classmethod
@@ -291,22 +285,27 @@ class Router:
         incumbent = own["policy"]["incumbent"]
         policy = Policy(**(own["policy"] | {"incumbent": Route.parse(incumbent) if incumbent else None}))
         self = cls(scorer, embedder, policy, HarnessDescriptions(own["descriptions"]))
-        self.costs_ = RouteCosts.from_state(state.part("costs"))
+        self.costs_ = ExpectedCosts.from_state(state.part("costs"))
         self.pool_ = tuple(Route.parse(r) for r in own["pool"])
         self._runs = Counter({Route.parse(r): int(n) for r, n in own["runs"].items()})
         self._observed = {Route.parse(r) for r in own["observed"]}
         self._described = {str(harness) for harness in own["described"]}
-        self.report_ = _report(own["report"])
+        self.report_ = FitReport.from_dict(own["report"])
         # A scorer that listens to other suites keeps what it heard.
         self._hear(() if (belief := getattr(scorer, "belief_", None)) is None else belief.records)
         self._refresh()
-        if _shapes(self._state()) != _shapes(state):
-            raise ValueError("its arrays have other shapes than its settings say")
         # Parts that do not fit together show when they meet. What this computes is kept for the first task. An
         # embedder that asks elsewhere is not asked: whether its file is whole does not depend on a network.
-        text = "" if embedder.cacheable else "any task"
-        if not self.pool_ or not np.isfinite(scorer.score(embedder.embed([text]), self.pool_)).all():
+        x = embedder.embed(["" if embedder.cacheable else "any task"])
+        # Files of earlier versions have no reference tasks.
+        self._reference = state.part("reference").arrays["x"] if "reference" in state.meta else x[:0]
+        now, kept = _shapes(self._state()), _shapes(state)
+        if {name: now.get(name) for name in kept} != kept or self._reference.shape[1:] != x.shape[1:]:
+            raise ValueError("its arrays have other shapes than its settings say")
+        if not self.pool_ or not np.isfinite(scorer.score(x, self.pool_)).all():
             raise ValueError("it does not score its own pool")
+        if not np.isfinite(self.costs_.factors(x)).all():
+            raise ValueError("it does not know what a task costs")
         return self, dict(own["embedder_identity"])
 
     def _refresh(self) -> None:
@@ -316,6 +315,7 @@ class Router:
             self._component_runs["model", route.model] += n
             self._component_runs["harness", route.harness] += n
         self._costs_of: tuple[Sequence[Route], list[Cost]] | None = None
+        self._spending_of: tuple[Any, Spending] | None = None
 
     def _hear(self, records: Sequence[Record]) -> None:
         """Take in what is known of routes from other suites, beside what the scorer makes of it."""
@@ -331,6 +331,13 @@ class Router:
             self._costs_of = (routes, [_nearest(*costs) for costs in zip(here, there, strict=True)])
         return self._costs_of[1]
 
+    def _spending(self, choice: Choice) -> Spending:
+        """What the policy's budget asks for on the reference tasks; solved again when the pool or the evidence changes."""
+        asked = (choice.routes, choice.policy)
+        if self._spending_of is None or self._spending_of[0] != asked:
+            self._spending_of = (asked, choice.spending(self._reference))
+        return self._spending_of[1]
+
     def _describe(self, routes: Iterable[Route]) -> None:
         """Tell the scorer about harnesses that were not in the training data."""
         for harness in sorted({r.harness for r in routes} - self._described):
@@ -342,12 +349,14 @@ def _nearest(here: Cost, there: Cost) -> Cost:
     """The pair's own cost here, else elsewhere, else what its model and harness cost here, else elsewhere."""
     if here.basis == "route" or there.dollars is None or (there.basis != "route" and here.dollars is not None):
         return here
-    return Cost(there.dollars, "history" if there.basis == "route" else "history estimate")
+    basis = "history" if there.basis == "route" else "history estimate"
+    return Cost(there.dollars, basis, seconds=here.seconds, seconds_interval=here.seconds_interval)
 
 
-def _report(kept: dict[str, Any]) -> FitReport:
-    history = Background.from_dict(kept["history"]) if kept.get("history") else None
-    return FitReport(**{**kept, "suites": tuple(kept["suites"]), "history": history})
+def _reference(x: Floats) -> Floats:
+    """A sample of the tasks' vectors, evenly over suites and names; of long vectors fewer, to keep the file small."""
+    most = min(MOST_REFERENCES, max(16, REFERENCE_NUMBERS // max(1, x.shape[1])))
+    return x[np.unique(np.linspace(0, len(x) - 1, min(len(x), most)).astype(int))] if len(x) else x
 
 
 def _shapes(state: State) -> dict[str, tuple[int, ...]]:
