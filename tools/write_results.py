@@ -9,39 +9,15 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from hmrouter import __version__
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Cell, Table
-from hmrouter.bench.experiments.summaries import benchmark_means
 from hmrouter.bench.report.markdown import table_markdown
+from paper_tables import beside_ours
 
 HERE = Path(__file__).parent
-
-
-def paper_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """The paper's routing table beside ours, for the benchmarks that both have."""
-    paper = tomllib.loads((HERE / "paper_routing.toml").read_text())
-    methods = paper.pop("columns")
-    columns = ["benchmark", *(f"{m} ({who})" for m in methods for who in ("paper", "ours")), "fixed (ours)", "our data"]
-    body: list[list[Cell]] = []
-    of = {m: benchmark_means(rows, "normalized_accuracy", m) for m in (*methods, "fixed")}
-    for directory, entry in paper.items():
-        if not any(r["benchmark"] == directory for r in rows):
-            continue
-        cells: list[Cell] = [entry["title"]]
-        for method, value in zip(methods, entry["values"], strict=True):
-            ours = of[method].get(directory)
-            cells += [value, None if ours is None else 100.0 * ours]
-        fixed = of["fixed"].get(directory)
-        body.append([*cells, None if fixed is None else 100.0 * fixed, entry["note"]])
-    note = "Percent of the oracle's accuracy. The paper does not report Fixed in this table."
-    return Table("The paper's routing table beside ours", columns, body, note)
 
 
 def main() -> None:
@@ -53,8 +29,8 @@ def main() -> None:
         for name in dict.fromkeys(r["experiment"] for r in rows):
             own = [r for r in rows if r["experiment"] == name]
             tables = EXPERIMENTS.load(name)().tables(own)
-            if name == "routing":
-                tables.append(paper_table(own))
+            beside = beside_ours(name, tables)
+            tables = [*([beside] if beside else []), *tables]
             if name == "sparse" and out.name != name:  # the settings one by one stand with the run of more methods
                 tables = tables[:2] + [t for t in tables[2:] if t.title.startswith("Difference")]
             block = f"Made by `{(out / 'command.txt').read_text().strip()}`.\n\n"

@@ -38,6 +38,7 @@ def curve_tables(rows: Sequence[Row]) -> list[Table]:
             lines: list[list[Cell]] = [
                 [s, *(overall_difference(rows, m, to, setting=s) for m in shown)] for s in settings
             ]
+            lines += [[f"any k={k}", *(overall_difference(rows, m, to, k=k) for m in shown)] for k in REVEALED]
             note = f"Points of normalised accuracy above {to}, with 95% intervals for other benchmarks like these."
             out.append(Table(f"New units: difference to {to}", ["held out", *map(label, shown)], lines, note))
     return out
