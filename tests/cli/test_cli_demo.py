@@ -19,6 +19,8 @@ def test_the_demo_twice(tmp_path: Path, inside: Cli, monkeypatch: pytest.MonkeyP
     assert (first.returncode, first.stderr) == (0, "")
     report = json.loads(first.stdout)
     assert report["simulated"] is True
+    assert report["public"]["cost"] <= 2.0
+    assert report["public"]["route"].partition(":")[0] in ("claude-code", "codex", "openhands")
     assert Router.load(tmp_path / report["router"]).report_.outcomes == 2288
     assert len(report["decisions"]) == 3
     assert all(decision["evidence"]["pair"] > 100 for decision in report["decisions"])
@@ -30,4 +32,5 @@ def test_the_demo_twice(tmp_path: Path, inside: Cli, monkeypatch: pytest.MonkeyP
     assert again.returncode == 0
     assert "0 outcomes imported, 2,288 known already" in again.stdout
     assert again.stdout.count("SIMULATED") == 2
+    assert "This rests on public evidence only" in again.stdout
     assert sorted(path.name for path in (tmp_path / "out" / "demo").iterdir()) == ["demo.db", "router.hmr"]

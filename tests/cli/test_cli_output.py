@@ -103,9 +103,9 @@ def test_statuses_that_do_not_count_are_told(tmp_path: Path, inside: Cli) -> Non
     (tmp_path / "runs.csv").write_text(rows)
     inside("import", "runs.csv")
     done = inside("train", "--scorer", "fixed")
-    assert "Trained 'fixed' on 1 executions of 3 tasks on 1 routes" in done.stdout
-    assert "Not counted: 1 outcomes with status infra_error.\n" in done.stdout
-    assert "Not counted: 1 outcomes with status unknown.\n" in done.stdout
+    assert "Trained 'fixed' on 1 execution of 3 tasks on 1 route " in done.stdout
+    assert "Not counted: 1 outcome with status infra_error.\n" in done.stdout
+    assert "Not counted: 1 outcome with status unknown.\n" in done.stdout
 
 
 def test_a_task_from_standard_input(folder: Path, inside: Cli) -> None:

@@ -1,4 +1,4 @@
-"""`hmrouter demo`: the whole way once, on simulated outcomes."""
+"""`hmrouter demo`: a first answer from public results, then the whole way once, on simulated outcomes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from hmrouter.cli.output import Json, console, dollars, percent, print_json, progress, table
-from hmrouter.cli.route import candidates
+from hmrouter.cli.route import candidates, public_answer
 
+QUESTION = "Fix the failing CI job"
+HARNESSES = "harness=claude-code,codex,openhands"
 TASKS = (
     "Fix the failing unit test in the billing service: rounding raises an exception after the last refactoring.",
     "Open the website of the ticket shop, search for visitor numbers, and note the three cheapest offers.",
@@ -22,9 +24,9 @@ def demo(
     directory: Annotated[Path, typer.Option("--dir", help="Where the demo's files go.")] = Path("out/demo"),
     as_json: Json = False,
 ) -> None:
-    """Simulated outcomes -> store -> trained router -> three routed tasks -> comparison with Fixed and Oracle.
+    """A real question answered from public results; then, simulated: store, router, three tasks, comparison.
 
-    Nothing here is a real result: models, harnesses, tasks and outcomes are invented.
+    Nothing in the second part is a real result: models, harnesses, tasks and outcomes are invented.
     """
     from hmrouter.bench.worlds import demo_world
     from hmrouter.dataset import Dataset
@@ -38,6 +40,7 @@ def demo(
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as e:
         raise OutputError(f"cannot make the directory {directory}: {e.strerror}; choose another with --dir") from e
+    answer, elsewhere = public_answer(QUESTION, [HARNESSES], max_cost=2.0, top=3)
     world, file = demo_world(), directory / "router.hmr"
     with sole_writer(file), OutcomeStore(f"sqlite:///{directory / 'demo.db'}") as store:
         added = store.add(world.outcomes(share=0.8))
@@ -50,10 +53,21 @@ def demo(
     results = _compare(data)
     if as_json:
         print_json(
-            {"simulated": True, "router": str(file), "decisions": [to_dict(d) for d in decisions], "results": results}
+            {
+                "public": to_dict(answer, elsewhere),
+                "simulated": True,
+                "router": str(file),
+                "decisions": [to_dict(d) for d in decisions],
+                "results": results,
+            }
         )
         return
     out = console()
+    out.print("1. Before you have any outcomes: an answer from public results, for at most $2.", style="bold")
+    out.print(candidates(answer, QUESTION, elsewhere))
+    if elsewhere is not None:
+        out.print(f"This rests on {elsewhere.background}; your own outcomes soon outweigh it.\n")
+    out.print("2. With outcomes of your own, as it would be.", style="bold")
     out.print("SIMULATED: invented models, harnesses, tasks and outcomes; no real result.", style="bold")
     out.print(f"{added.new:,} outcomes imported, {added.known:,} known already; {data!r}.")
     out.print(f"Trained router: {file}\n")

@@ -11,6 +11,7 @@ import typer
 from hmrouter.cli import half_life as fading
 from hmrouter.cli.history import HistoryOption, Known, known_elsewhere
 from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, Json, Store, print_json, progress, say
+from hmrouter.cli.words import counted
 from hmrouter.plugins import Registry
 
 
@@ -74,16 +75,16 @@ def train(
         router.save(out)
     report = asdict(router.report_)
     if as_json:
-        report["half_life"] = data.half_life
         print_json({"router": str(out), "scorer": scorer, "embedder": router.embedder.identity(), **report})
         return
     r = router.report_
+    pool = f"{counted(r.models, 'model')} x {counted(r.harnesses, 'harness', 'harnesses')}"
     typer.echo(
-        f"Trained {scorer!r} on {r.outcomes:,} executions of {r.tasks:,} tasks on {r.observed_routes:,} routes "
-        f"({r.models} models x {r.harnesses} harnesses, suites: {', '.join(r.suites)})."
+        f"Trained {scorer!r} on {counted(r.outcomes, 'execution')} of {counted(r.tasks, 'task')} on "
+        f"{counted(r.observed_routes, 'route')} ({pool}, suites: {', '.join(r.suites)})."
     )
     for status, n in r.ignored.items():
-        typer.echo(f"Not counted: {n:,} outcomes with status {status}.")
+        typer.echo(f"Not counted: {counted(n, 'outcome')} with status {status}.")
     for line in fading.lines(data.half_life):
         typer.echo(line)
     if r.history is not None:
