@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import fit, import_rows, imports, pooled, scoring
+from benchmarks import fit, import_rows, imports, plans, pooled, probes, scoring
 from benchmarks.ratio import Ratio
 from hmrouter.errors import MissingExtra
 
@@ -22,6 +22,9 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Ratio]]] = {
     "scoring as the pool grows": scoring.as_the_pool_grows,
     "pooled solve as cells grow": pooled.as_cells_grow,
     "observing against a refit": pooled.observing_against_a_refit,
+    "plans against brute force": plans.against_brute_force,
+    "probes as they grow": probes.as_it_grows,
+    "probes at full size": probes.at_full_size,
     "importing rows as they grow": import_rows.as_rows_grow,
     "import": imports.against_numpy,
 }

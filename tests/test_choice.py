@@ -88,6 +88,24 @@ def test_sure_or_not_is_in_terms_of_value() -> None:
     assert decide([0.8, 0.75, 0.7], None).expected_regret is None
 
 
+def test_costs_come_with_intervals_and_seconds() -> None:
+    made = [
+        Outcome(Task(f"t{i}"), r, 1.0, cost=1.0 + j, seconds=30.0 * (1 + j) if j else None)
+        for i in range(9)
+        for j, r in enumerate(ROUTES)
+    ]
+    shown = {c.route: c for c in Router("fixed").fit(Dataset(made)).route("x").ranked}
+    for route, candidate in shown.items():
+        assert candidate.cost is not None
+        assert candidate.cost_interval is not None
+        assert candidate.cost_interval[0] < candidate.cost < candidate.cost_interval[1]
+        expected = 30.0 * (1 + ROUTES.index(route))
+        if route == ROUTES[0]:  # never timed: an estimate from its harness
+            expected = (60.0 * 90.0) ** 0.5
+        assert candidate.seconds == pytest.approx(expected, rel=0.1)
+        assert candidate.seconds_interval is not None
+
+
 def test_policy_with_an_incumbent_survives_save_and_load(tmp_path: Any) -> None:
     data = Dataset([Outcome(Task(f"t{i}"), r, float(i % 2), cost=1.0) for i in range(6) for r in ROUTES])
     router = Router("fixed", policy=Policy(incumbent=ROUTES[1], margin=0.1)).fit(data)

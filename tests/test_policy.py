@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hmrouter.costs import Cost
@@ -32,6 +32,7 @@ def best(policy: Policy, candidates: list[tuple[float, float]]) -> int:
     return int(policy.rank(routes(len(candidates)), success, known(dollars)).order[0])
 
 
+@settings(deadline=None)
 @given(CANDIDATES, WEIGHT)
 def test_the_order_is_that_of_value_then_price_then_name(candidates: list[tuple[float, float]], weight: float) -> None:
     pool = routes(len(candidates))[::-1]
@@ -42,6 +43,7 @@ def test_the_order_is_that_of_value_then_price_then_name(candidates: list[tuple[
     assert ranking.excluded == {}
 
 
+@settings(deadline=None)
 @given(CANDIDATES, WEIGHT, WEIGHT)
 def test_a_larger_weight_never_chooses_a_dearer_route(
     candidates: list[tuple[float, float]], one: float, other: float
@@ -51,6 +53,7 @@ def test_a_larger_weight_never_chooses_a_dearer_route(
     assert candidates[best(Policy(high), candidates)][0] <= candidates[best(Policy(low), candidates)][0]
 
 
+@settings(deadline=None)
 @given(CANDIDATES, WEIGHT, GRID)
 def test_the_cap_holds(candidates: list[tuple[float, float]], weight: float, cap: float) -> None:
     dollars = [c for _, c in candidates]
@@ -85,6 +88,23 @@ def test_refusals_name_the_next_step() -> None:
         Policy(max_cost=5.0).rank(pool, success, known([2000.0, 1250.0]))
     with pytest.raises(NoRoute, match="the pool is empty"):
         Policy().rank([], np.array([]), [])
+
+
+def test_the_settings_of_a_call() -> None:
+    own = Policy(cost_weight=0.2, max_cost=3.0)
+    assert own.given(cost_weight=None, max_cost=None) == own
+    assert own.given(max_cost=1.0) == Policy(cost_weight=0.2, max_cost=1.0)
+    assert own.given(budget_per_task=1.5) == Policy(budget_per_task=1.5, max_cost=3.0)
+    assert Policy(budget_per_task=1.5).given(cost_weight=0.3) == Policy(cost_weight=0.3)
+    assert Policy(budget_per_task=1.5).given(max_cost=2.0) == Policy(budget_per_task=1.5, max_cost=2.0)
+    with pytest.raises(UsageError, match="contradict each other"):
+        own.given(cost_weight=0.1, budget_per_task=1.0)
+
+
+def test_a_budget_keeps_routes_of_unknown_cost_out_even_if_it_asks_for_no_weight() -> None:
+    pool, success, costs = routes(2), np.array([0.9, 0.5]), [UNKNOWN, Cost(1.0, "model")]
+    ranking = Policy(budget_per_task=2.0).rank(pool, success, costs, cost_weight=0.0)
+    assert (ranking.order.tolist(), ranking.excluded) == ([1], {"cost unknown": 1})
 
 
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])

@@ -206,7 +206,8 @@ def test_an_outcome_of_a_new_route_puts_it_into_the_pool(data: Dataset) -> None:
     assert (listed[new].observed, listed[new].evidence, listed[new].cost) == (False, Evidence(0, 0, 0), None)
     router.observe(Outcome(Task("t"), new, 1.0, cost=0.25))
     chosen = router.route("Fix it")
-    assert (chosen.route, chosen.observed, chosen.evidence, chosen.cost) == (new, True, Evidence(1, 1, 1), 0.25)
+    assert (chosen.route, chosen.observed, chosen.evidence) == (new, True, Evidence(1, 1, 1))
+    assert chosen.cost == pytest.approx(0.25, rel=0.2)  # one run leans on what others cost
     assert list(router.pool_) == sorted(router.pool_)
 
 

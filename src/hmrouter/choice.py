@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hmrouter.budgets import Spending, weight_for
 from hmrouter.costs import Cost
 from hmrouter.policy import Policy, Ranking
 from hmrouter.scorers.base import Scorer
@@ -27,24 +28,44 @@ class Choice:
     policy: Policy
     routes: Sequence[Route]
     costs: Sequence[Cost]
+    """Of each route on a usual task."""
+    factors: Callable[[Floats], tuple[Floats, Floats]]
+    """From vectors of tasks to how many times the usual dollars and seconds they take."""
     observed: AbstractSet[Route]
     evidence: Callable[[Route], Evidence]
 
-    def decide(self, tasks: Sequence[Task], x: Floats, top: int | None) -> list[Decision]:
-        """One decision per task with vectors x (tasks, dims)."""
+    def spending(self, x: Floats) -> Spending:
+        """The cost weight that the policy's budget asks for, with reference tasks of vectors x (tasks, dims)."""
+        if self.policy.budget_per_task is None:
+            return Spending(self.policy.cost_weight, 0.0)
+        usual = np.array([np.nan if c.dollars is None else c.dollars for c in self.costs], dtype=np.float64)
+        dollars = np.outer(self.factors(x)[0], usual)
+        cap = np.inf if self.policy.max_cost is None else self.policy.max_cost
+        merit = self.scorer.merit(x, self.routes)
+        return weight_for(self.policy.budget_per_task, self.routes, merit, np.where(dollars <= cap, dollars, np.nan))
+
+    def decide(
+        self, tasks: Sequence[Task], x: Floats, top: int | None, spending: Spending | None = None
+    ) -> list[Decision]:
+        """One decision per task with vectors x (tasks, dims); `spending`, if not solved yet, is solved on them."""
+        spending = self.spending(x) if spending is None else spending
+        weight, budget = spending.cost_weight, self.policy.budget_per_task
+        factors = np.stack(self.factors(x), axis=1).tolist()
         score, success = self.scorer.score(x, self.routes), self.scorer.success(x, self.routes)
         merit, interval = self.scorer.merit(x, self.routes), self.scorer.interval(x, self.routes)
         reliability = self.scorer.reliability()
         out = []
         for i, task in enumerate(tasks):
-            ranking = self.policy.rank(self.routes, merit[i], self.costs)
+            costs = [cost.times(*factors[i]) for cost in self.costs]
+            ranking = self.policy.rank(self.routes, merit[i], costs, weight)
             order = ranking.order.tolist()
-            p_best, regret = self._weigh(x[i], success[i], ranking, order)
+            p_best, regret = self._weigh(x[i], success[i], ranking, order, costs, weight)
             ranked = tuple(
                 Candidate(
                     route=self.routes[j], success=float(success[i, j]), score=float(score[i, j]),
                     merit=float(merit[i, j]), value=float(ranking.value[j]),
-                    cost=self.costs[j].dollars, cost_basis=self.costs[j].basis,
+                    cost=costs[j].dollars, cost_basis=costs[j].basis, cost_interval=costs[j].interval,
+                    seconds=costs[j].seconds, seconds_interval=costs[j].seconds_interval,
                     observed=self.routes[j] in self.observed, evidence=self.evidence(self.routes[j]),
                     interval=None if interval is None else (float(interval[0][i, j]), float(interval[1][i, j])),
                     p_best=p_best.get(j),
@@ -53,15 +74,16 @@ class Choice:
             )  # fmt: skip
             out.append(
                 Decision(
-                    task, ranked, self.policy.cost_weight, self.policy.max_cost, ranking.excluded, self.scorer.name,
+                    task, ranked, weight, self.policy.max_cost, ranking.excluded, self.scorer.name,
                     expected_regret=regret, n_candidates=len(order), incumbent=self.policy.incumbent,
-                    calibration=reliability,
+                    calibration=reliability, budget_per_task=budget,
+                    spend_per_task=None if budget is None else spending.per_task,
                 )
             )  # fmt: skip
         return out
 
     def _weigh(
-        self, x: Floats, success: Floats, ranking: Ranking, order: list[int]
+        self, x: Floats, success: Floats, ranking: Ranking, order: list[int], costs: Sequence[Cost], weight: float
     ) -> tuple[dict[int, float], float | None]:
         """Put the incumbent first in `order` unless there is a reason to leave it; then say how sure the choice is."""
         home = -1 if self.policy.incumbent is None else self.routes.index(self.policy.incumbent)
@@ -70,8 +92,8 @@ class Choice:
         values = None
         if joint is not None:
             # The calibrated success is what is ranked and shown; the joint model says how it varies together.
-            dollars = np.array([self.costs[j].dollars or 0.0 for j in near])
-            values = (success[near] - self.policy.cost_weight * dollars, joint[1])
+            dollars = np.array([costs[j].dollars or 0.0 for j in near])
+            values = (success[near] - weight * dollars, joint[1])
         if home in order:
             first = home
             for j in order[: order.index(home)]:

@@ -3,7 +3,7 @@
 A `Dataset` holds only the cells that were run (sorted by task, then route), so a million outcomes on 10^5 tasks
 and 10^3 routes fit in memory; `matrix()` gives the masked dense view where it is small enough to look at. Tasks
 and routes are sorted, so the order in which outcomes arrive never changes anything. Where a suite has a half-life, old
-outcomes count less than new ones.
+outcomes count less than new ones; so may outcomes of older versions.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from hmrouter.cells import Bools, Cells, Floats, Ints, average_trials, ratio
 from hmrouter.errors import UnknownName, UsageError
 from hmrouter.fading import HalfLife, days_of, half_lives, what_is_left
 from hmrouter.types import Outcome, Route, Status, Task
+from hmrouter.versions import Versions
 
 TRAINING_SHARE = 0.7
 """The paper's splits: 70% of the tasks train."""
@@ -57,12 +58,17 @@ class Dataset:
         tasks: Iterable[Task] = (),
         half_life: HalfLife = None,
         now: datetime | None = None,
+        old_versions: float | None = None,
     ) -> None:
         """Collect outcomes; `routes` and `tasks` add ones that were never run.
 
         `half_life`: after so many days an outcome counts half, by suite or for all of them. Ages are counted up to
         `now`, by default the date of the newest outcome that counts, so that what is not fed does not forget.
+
+        `old_versions`: outcomes of older versions of a route's harness or model count, together, as at most so many of
+        its newest version (see `hmrouter.versions`); None: as all others.
         """
+        versions = None if old_versions is None else Versions(old_versions)
         known_tasks: dict[tuple[str, str], Task] = {}
         for t in tasks:
             known_tasks[t.key] = _fuller(known_tasks.get(t.key, t), t)
@@ -85,8 +91,10 @@ class Dataset:
                  o.cost_is_route_mean)
             )  # fmt: skip
             numbers.extend((o.score, _nan(o.cost), _nan(o.seconds)))
-            if half_life is not None:
+            if half_life is not None or versions is not None:
                 dates.append(days_of(o.when))
+            if versions is not None:
+                versions.add(o)
         task_list = [known_tasks[key] for key in task_at]
         task_order, task_rank = _sorted_order([t.key for t in task_list])
         route_list = list(route_at)
@@ -98,6 +106,9 @@ class Dataset:
         if fading:
             days = np.array([fading.get(t.suite, np.inf) for t in task_list])
             fade = what_is_left(_ages(np.array(dates), now), days[ints[:, 0]])
+        if versions is not None:
+            left = versions.what_is_left(ints[:, 0], ints[:, 1], np.array(dates))
+            fade = left if fade is None else fade * left
         at_task, at_route = task_rank[ints[:, 0]], route_rank[ints[:, 1]]
         cells = average_trials(at_task, at_route, ints[:, 2], ints[:, 3] != 0, reals, fade)
         in_order = tuple(task_list[i] for i in task_order)

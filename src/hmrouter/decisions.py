@@ -51,6 +51,8 @@ def to_dict(decision: Decision, elsewhere: Elsewhere | None = None) -> dict[str,
         **ranked[0],
         "cost_weight": decision.cost_weight,
         "max_cost": decision.max_cost,
+        "budget_per_task": decision.budget_per_task,
+        "spend_per_task": decision.spend_per_task,
         "expected_regret": decision.expected_regret,
         "n_candidates": decision.n_candidates,
         "incumbent": None if decision.incumbent is None else str(decision.incumbent),
@@ -90,6 +92,8 @@ def _decision(d: dict[str, Any]) -> Decision:
         expected_regret=_optional(d["expected_regret"]), n_candidates=int(d["n_candidates"]),
         calibration=_calibration(d["calibration"]),
         incumbent=None if d["incumbent"] is None else Route.parse(d["incumbent"]), id=str(d["id"]),
+        # Decisions of earlier versions know no budgets, and below no intervals of costs and no seconds.
+        budget_per_task=_optional(d.get("budget_per_task")), spend_per_task=_optional(d.get("spend_per_task")),
     )  # fmt: skip
 
 
@@ -101,7 +105,6 @@ def _elsewhere(d: dict[str, Any]) -> Elsewhere | None:
 
 
 def _candidate(c: dict[str, Any]) -> Candidate:
-    interval = c["interval"]
     if c["cost_basis"] not in BASIS_IN_WORDS:
         raise ValueError(f"cost_basis {c['cost_basis']!r} is not known")
     return Candidate(
@@ -109,8 +112,8 @@ def _candidate(c: dict[str, Any]) -> Candidate:
         merit=_number(c["merit"]), value=_number(c["value"]), cost=_optional(c["cost"]), cost_basis=c["cost_basis"],
         observed=bool(c["observed"]),
         evidence=Evidence(**{key: int(c["evidence"][key]) for key in ("pair", "model", "harness")}),
-        interval=None if interval is None else (_number(interval[0]), _number(interval[1])),
-        p_best=_optional(c["p_best"]),
+        interval=_pair(c["interval"]), p_best=_optional(c["p_best"]), cost_interval=_pair(c.get("cost_interval")),
+        seconds=_optional(c.get("seconds")), seconds_interval=_pair(c.get("seconds_interval")),
     )  # fmt: skip
 
 
@@ -127,6 +130,10 @@ def _number(value: Any) -> float:
 
 def _optional(value: Any) -> float | None:
     return None if value is None else _number(value)
+
+
+def _pair(value: Any) -> tuple[float, float] | None:
+    return None if value is None else (_number(value[0]), _number(value[1]))
 
 
 def explain(decision: Decision, elsewhere: Elsewhere | None = None) -> list[str]:
@@ -149,6 +156,12 @@ def explain(decision: Decision, elsewhere: Elsewhere | None = None) -> list[str]
         lines.append("Expected cost: not known; no run of its model or its harness has a cost.")
     else:
         lines.append(f"Expected cost: {show_dollars(best.cost)} per task, {BASIS_IN_WORDS[best.cost_basis]}.")
+        lines += _cost_details(best)
+        if decision.budget_per_task is not None and decision.spend_per_task is not None:
+            lines.append(
+                f"A budget of {show_dollars(decision.budget_per_task)} per task asks for a cost weight of {weight:.3g}"
+                f": choices on reference tasks then cost {show_dollars(decision.spend_per_task)} on average."
+            )
         if weight:
             lines.append(
                 f"Cost weight {weight:g}: a dollar must buy {weight:.0%} of success, so it was ranked by "
@@ -194,6 +207,18 @@ def _interval(c: Candidate) -> str:
         if c.interval is None
         else f" (90% interval for tasks like this one: {c.interval[0]:.0%} to {c.interval[1]:.0%})"
     )
+
+
+def _cost_details(c: Candidate) -> list[str]:
+    lines = []
+    if c.cost_interval is not None:
+        low, high = map(show_dollars, c.cost_interval)
+        leans = ", which leans on its model and its harness as far as its runs are few" * (c.cost_basis == "route")
+        lines.append(f"90% interval of the expected cost: {low} to {high}{leans}.")
+    if c.seconds is not None and c.seconds_interval is not None:
+        low, high = (f"{s:,.0f}" for s in c.seconds_interval)
+        lines.append(f"Expected time: {c.seconds:,.0f} seconds per task (90% interval: {low} to {high}).")
+    return lines
 
 
 def _evidence(c: Candidate, seen: Seen) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,20 +47,48 @@ class Policy:
     """How much better (in value) another route must be for the incumbent to be left."""
     confidence: float = 0.8
     """How probable it must be that it is better at all, where the scorer can tell."""
+    budget_per_task: float | None = None
+    """Dollars that a task may cost on average: the cost weight is then solved on reference tasks."""
 
     def __post_init__(self) -> None:
-        for name in ("cost_weight", "max_cost", "margin"):
+        for name in ("cost_weight", "max_cost", "margin", "budget_per_task"):
             value = getattr(self, name)
-            if value is None and name == "max_cost":
+            if value is None and name in ("max_cost", "budget_per_task"):
                 continue
             if value is None or not (value >= 0.0 and np.isfinite(value)):
                 raise UsageError(f"{name} {value} is not a finite number of at least 0")
+        if self.cost_weight and self.budget_per_task is not None:
+            raise UsageError(
+                f"cost_weight {self.cost_weight:g} and budget_per_task {self.budget_per_task:g} contradict each other: "
+                "a budget is kept by the cost weight that it asks for; give one of them"
+            )
 
-    def rank(self, routes: Sequence[Route], success: Floats, costs: Sequence[Cost]) -> Ranking:
-        """Order the routes by success - cost_weight * cost; ties go to the cheaper, then to the name."""
+    def given(self, **settings: Any) -> Self:
+        """The policy with the settings of one call, those that are None left as they are.
+
+        A budget in the call takes the place of the policy's cost weight, and a cost weight that of its budget.
+
+        >>> Policy(cost_weight=0.2).given(budget_per_task=1.5, max_cost=None)
+        Policy(cost_weight=0.0, max_cost=None, incumbent=None, margin=0.02, confidence=0.8, budget_per_task=1.5)
+        """
+        said = {name: value for name, value in settings.items() if value is not None}
+        if "budget_per_task" in said:
+            said.setdefault("cost_weight", 0.0)
+        elif "cost_weight" in said:
+            said["budget_per_task"] = None
+        return replace(self, **said)
+
+    def rank(
+        self, routes: Sequence[Route], success: Floats, costs: Sequence[Cost], cost_weight: float | None = None
+    ) -> Ranking:
+        """Order the routes by success - cost_weight * cost; ties go to the cheaper, then to the name.
+
+        `cost_weight` takes the place of the policy's own: the one that its budget asks for.
+        """
+        weight = self.cost_weight if cost_weight is None else cost_weight
         dollars = np.array([np.nan if c.dollars is None else c.dollars for c in costs], dtype=np.float64)
         unknown = np.isnan(dollars)
-        needs_cost = self.cost_weight > 0 or self.max_cost is not None
+        needs_cost = weight > 0 or self.max_cost is not None or self.budget_per_task is not None
         too_dear = ~unknown & (dollars > (np.inf if self.max_cost is None else self.max_cost))
         feasible = ~too_dear & ~(unknown if needs_cost else np.zeros_like(unknown))
         excluded = Counter({"over max_cost": int(too_dear.sum())})
@@ -68,7 +96,7 @@ class Policy:
             excluded["cost unknown"] = int(unknown.sum())
         if not feasible.any():
             raise NoRoute(self._refusal(routes, dollars))
-        value = np.asarray(success, dtype=np.float64) - self.cost_weight * np.where(unknown, 0.0, dollars)
+        value = np.asarray(success, dtype=np.float64) - weight * np.where(unknown, 0.0, dollars)
         kept = np.flatnonzero(feasible)
         names = _ranks([str(routes[i]) for i in kept.tolist()])
         price = np.where(unknown, np.inf, dollars)[kept]
@@ -84,8 +112,8 @@ class Policy:
             return "the pool is empty; give at least one route"
         if np.isnan(dollars).all():
             return (
-                f"none of the {len(routes)} routes has a known cost, so max_cost and cost_weight cannot be applied; "
-                "import outcomes with costs, or leave them out"
+                f"none of the {len(routes)} routes has a known cost, so max_cost and cost_weight cannot be applied, "
+                "nor can a budget; import outcomes with costs, or leave them out"
             )
         cheapest = int(np.nanargmin(dollars))
         return (

@@ -11,11 +11,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from hmrouter.budgets import Spending
+from hmrouter.budgets import Spending, reference_sample
 from hmrouter.choice import Choice
-from hmrouter.costs import Cost, ExpectedCosts, RouteCosts
+from hmrouter.costs import Cost, ExpectedCosts, RouteCosts, nearest
 from hmrouter.dataset import Dataset
 from hmrouter.decisions import Elsewhere
+from hmrouter.difficulty import Difficulty
 from hmrouter.errors import (
     EmbedderMismatch,
     InputError,
@@ -31,18 +32,15 @@ from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.fit_report import FitReport
 from hmrouter.history.public import Seen, believe, one_thread, own_families, seen_in
 from hmrouter.history.records import Record
+from hmrouter.plan import ATTEMPTS, Goal, Planner, Verifier
 from hmrouter.policy import Policy
 from hmrouter.pool import select
 from hmrouter.router_file import brief, read_router_file, write_router_file
 from hmrouter.scorers.base import SCORERS, Scorer, Training
-from hmrouter.state import Floats, State
-from hmrouter.types import Decision, Evidence, Outcome, Route, Status, Task
+from hmrouter.state import State
+from hmrouter.types import Decision, Evidence, Outcome, Plan, Route, Status, Task
 
 Progress = Callable[[int, int], None]
-MOST_REFERENCES = 256
-"""Tasks that a file keeps to solve budgets on."""
-REFERENCE_NUMBERS = 2**17
-"""Numbers in their vectors, at most: half a megabyte or one."""
 
 
 class Router:
@@ -100,7 +98,8 @@ class Router:
         finally:
             self.scorer.progress = None
         self.costs_ = ExpectedCosts.fit(data, x)
-        self._reference = _reference(x)
+        self.difficulty_ = Difficulty.fit(data)
+        self._reference = reference_sample(x)
         self._hear(() if belief is None else belief.records)
         self.pool_ = data.routes or tuple(sorted(self._seen))
         trials = np.bincount(data.cells.route, weights=data.cells.trials, minlength=len(data.routes))
@@ -210,6 +209,35 @@ class Router:
             return choice.decide(wanted, x, top, choice.spending(self.embedder.embed([t.text for t in known])))
         return choice.decide(wanted, x, top, self._spending(choice) if len(self._reference) else None)
 
+    def plan(
+        self,
+        task: str | Task = "",
+        *,
+        attempts: int = ATTEMPTS,
+        pool: Sequence[Route] | None = None,
+        allow: Iterable[str] = (),
+        deny: Iterable[str] = (),
+        max_cost: float | None = None,
+        goal: Goal | None = None,
+        verifier: Verifier | None = None,
+    ) -> Plan:
+        """Attempts in order for a task, perhaps unknown: try, check with the verifier, stop at the first that passes.
+
+        By default the goal is the policy's cost weight or budget and the verifier is never wrong; the rest as in
+        `route`. `max_cost` caps each attempt.
+        """
+        self._require_fitted()
+        routes = select(self.pool_ if pool is None else tuple(dict.fromkeys(pool)), allow, deny)
+        policy = self.policy.given(max_cost=max_cost)
+        default = Goal(budget=policy.budget_per_task) if policy.budget_per_task else Goal(policy.cost_weight)
+        wanted = Task.of_text(task) if isinstance(task, str) else task
+        self._describe(routes)
+        x = self.embedder.embed([wanted.text])
+        factor = float(self.costs_.factors(x)[0][0])
+        costs = [cost.times(factor) for cost in self._pool_costs(routes)]
+        planner = Planner(self.scorer, policy, routes, costs, self.difficulty_, self._observed, self.evidence)
+        return planner.plan(wanted, x[0], goal or default, verifier or Verifier(), attempts)
+
     def evidence(self, route: Route) -> Evidence:
         """How many executions of the pair, of its model and of its harness the router knows."""
         return Evidence(
@@ -272,7 +300,7 @@ class Router:
             "report": asdict(self.report_),
         }  # fmt: skip
         parts = {"scorer": self.scorer.state(), "embedder": self.embedder.state(), "costs": self.costs_.state(),
-                 "reference": State({"x": self._reference})}  # fmt: skip
+                 "reference": State({"x": self._reference}), "difficulty": self.difficulty_.state()}  # fmt: skip
         return State.join(router=State(meta=own), **parts)
 
     @classmethod
@@ -286,6 +314,8 @@ class Router:
         policy = Policy(**(own["policy"] | {"incumbent": Route.parse(incumbent) if incumbent else None}))
         self = cls(scorer, embedder, policy, HarnessDescriptions(own["descriptions"]))
         self.costs_ = ExpectedCosts.from_state(state.part("costs"))
+        known = "difficulty" in state.meta  # files of earlier versions have none: tasks are as difficult as usual
+        self.difficulty_ = Difficulty.from_state(state.part("difficulty")) if known else Difficulty()
         self.pool_ = tuple(Route.parse(r) for r in own["pool"])
         self._runs = Counter({Route.parse(r): int(n) for r, n in own["runs"].items()})
         self._observed = {Route.parse(r) for r in own["observed"]}
@@ -328,11 +358,11 @@ class Router:
     def _pool_costs(self, routes: tuple[Route, ...]) -> list[Cost]:
         if self._costs_of is None or self._costs_of[0] != routes:
             here, there = self.costs_.of_all(routes), self._costs_elsewhere.of_all(routes)
-            self._costs_of = (routes, [_nearest(*costs) for costs in zip(here, there, strict=True)])
+            self._costs_of = (routes, [nearest(*costs) for costs in zip(here, there, strict=True)])
         return self._costs_of[1]
 
     def _spending(self, choice: Choice) -> Spending:
-        """What the policy's budget asks for on the reference tasks; solved again when the pool or the evidence changes."""
+        """What the policy's budget asks for; solved again when the pool or the evidence changes."""
         asked = (choice.routes, choice.policy)
         if self._spending_of is None or self._spending_of[0] != asked:
             self._spending_of = (asked, choice.spending(self._reference))
@@ -343,20 +373,6 @@ class Router:
         for harness in sorted({r.harness for r in routes} - self._described):
             self.scorer.describe(harness, self.embedder.embed([self.descriptions.text(harness)])[0])
             self._described.add(harness)
-
-
-def _nearest(here: Cost, there: Cost) -> Cost:
-    """The pair's own cost here, else elsewhere, else what its model and harness cost here, else elsewhere."""
-    if here.basis == "route" or there.dollars is None or (there.basis != "route" and here.dollars is not None):
-        return here
-    basis = "history" if there.basis == "route" else "history estimate"
-    return Cost(there.dollars, basis, seconds=here.seconds, seconds_interval=here.seconds_interval)
-
-
-def _reference(x: Floats) -> Floats:
-    """A sample of the tasks' vectors, evenly over suites and names; of long vectors fewer, to keep the file small."""
-    most = min(MOST_REFERENCES, max(16, REFERENCE_NUMBERS // max(1, x.shape[1])))
-    return x[np.unique(np.linspace(0, len(x) - 1, min(len(x), most)).astype(int))] if len(x) else x
 
 
 def _shapes(state: State) -> dict[str, tuple[int, ...]]:

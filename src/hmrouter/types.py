@@ -195,6 +195,12 @@ class Candidate:
     """90% interval of the success rate on tasks like this one, None where the scorer gives none."""
     p_best: float | None = None
     """Probability that no other candidate is better (by the policy's value), None where the scorer gives none."""
+    cost_interval: tuple[float, float] | None = None
+    """90% interval of the expected dollars, None where it is not known."""
+    seconds: float | None = None
+    """Expected seconds, None if nothing is known."""
+    seconds_interval: tuple[float, float] | None = None
+    """90% interval of the expected seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +223,10 @@ class Decision:
     """The default route that was to be left only for a reason, if one was given."""
     calibration: Mapping[str, Any] = field(default_factory=dict)
     """How far the scorer's probabilities held on outcomes that it had not seen; empty if unknown."""
+    budget_per_task: float | None = None
+    """Dollars that a task may cost on average, if that is what the cost weight was solved for."""
+    spend_per_task: float | None = None
+    """What the choices on the reference tasks are expected to cost with that weight, on average."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
@@ -268,3 +278,75 @@ class Decision:
             self.task, self.route, score, status=status, cost=cost, seconds=seconds, when=when,
             source="hmrouter", run=self.id,
         )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One step of a plan, and what the plan comes to if it ends with it."""
+
+    route: Route
+    success: float
+    """Predicted probability of success on such a task, were it the only attempt."""
+    cost: float | None
+    """Expected US dollars of the attempt once it is started; None if nothing is known."""
+    cost_basis: str
+    observed: bool
+    """Whether the pair has at least one outcome."""
+    evidence: Evidence
+    reached: float
+    """Probability that it is started: that no earlier attempt passed the check."""
+    plan_success: float
+    """Probability that this attempt or an earlier one delivers a right answer."""
+    plan_cost: float | None
+    """Expected US dollars of this and the earlier attempts."""
+    plan_interval: tuple[float, float] | None = None
+    """90% interval of that success on tasks like this one, None where the scorer gives none."""
+    plan_cost_interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Attempts in order: the first that passes the check is delivered and ends the plan."""
+
+    task: Task
+    attempts: tuple[Attempt, ...]
+    """Never empty."""
+    false_pass: float = 0.0
+    """Share of wrong answers that the check passes."""
+    false_fail: float = 0.0
+    """Share of right answers that it fails."""
+    cost_weight: float | None = None
+    budget: float | None = None
+    target: float | None = None
+    max_cost: float | None = None
+    """Cap on the expected dollars of a single attempt."""
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    """How many routes of the pool fell to which constraint."""
+    scorer: str = ""
+    n_candidates: int = 0
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def routes(self) -> tuple[Route, ...]:
+        """What to try, in order."""
+        return tuple(a.route for a in self.attempts)
+
+    @property
+    def success(self) -> float:
+        """Probability that a right answer is delivered."""
+        return self.attempts[-1].plan_success
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """90% interval of that probability."""
+        return self.attempts[-1].plan_interval
+
+    @property
+    def cost(self) -> float | None:
+        """Expected US dollars of the whole plan."""
+        return self.attempts[-1].plan_cost
+
+    @property
+    def cost_interval(self) -> tuple[float, float] | None:
+        """90% interval of those dollars."""
+        return self.attempts[-1].plan_cost_interval

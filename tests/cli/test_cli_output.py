@@ -63,9 +63,10 @@ def test_people_get_sentences_and_tables(folder: Path, inside: Cli) -> None:
     ]
     routed = inside("route", "Fix the login")
     assert routed.stdout.startswith("Route: codex:gpt-5 ")
-    assert "codex:gpt-5 66.5 $0.10 24 / 48 / 48" in rows(routed.stdout)
+    assert "codex:gpt-5 66.5 $0.10 0.10-0.11 24 / 48 / 48" in rows(routed.stdout)
     capped = inside("route", "Fix the login", "--max-cost", "0.25", "--cost-weight", "0.5")
-    assert "codex:gpt-5 66.5 $0.10 0.615 24 / 48 / 48" in rows(capped.stdout)  # the value that it is ranked by
+    # The value that it is ranked by is shown too.
+    assert "codex:gpt-5 66.5 $0.10 0.10-0.11 0.615 24 / 48 / 48" in rows(capped.stdout)
     assert capped.stderr == "left out: 2 routes (over max_cost)\n"
     assert imported.stderr + fitted.stderr + routed.stderr == ""
 
@@ -132,9 +133,9 @@ def test_never_run_pairs_and_long_names_keep_their_numbers(folder: Path, inside:
     (folder / "pool.toml").write_text(f'models = ["gpt-5", "{"very-" * 30}long"]\nharnesses = ["claude-code"]\n')
     done = inside("route", "Fix the login", "--pool", "pool.toml")
     table = rows(done.stdout)
-    assert "claude-code:gpt-5 66.5 about $0.26 never / 48 / 24" in table
+    assert "claude-code:gpt-5 66.5 $0.16 0.061-0.40 never / 48 / 24" in table
     (long,) = [row for row in table if row.startswith("claude-code:very-")]
-    assert long.endswith(" 66.5 about $0.40 never / 0 / 24")
+    assert long.endswith(" 66.5 $0.25 0.029-2.09 never / 0 / 24")
     assert "".join(row.split()[0] for row in table if "very-" in row).count("very-") >= 29  # folded, not cut
 
 

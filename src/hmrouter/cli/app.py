@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hmrouter import __version__
-from hmrouter.cli import bench, demo, explain, history, import_logs, names, route, store, train
+from hmrouter.cli import bench, demo, explain, history, import_logs, names, plan, probe, route, store, train
 
 app = typer.Typer(
     name="hmrouter",
@@ -41,6 +41,8 @@ app.add_typer(names.app, name="names")
 app.add_typer(history.app, name="history")
 app.command("train")(train.train)
 app.command("route")(route.route)
+app.command("plan")(plan.plan)
+app.add_typer(probe.app, name="probe")
 app.command("explain")(explain.explain)
 app.add_typer(bench.app, name="bench")
 app.command("demo")(demo.demo)

@@ -146,6 +146,7 @@ def known_elsewhere(
     known: Known, data: Dataset, suites: Collection[str], store: OutcomeStore | None, half_life: HalfLife = None
 ) -> list[Record]:
     """What has a say about a workload of these suites with the outcomes `data`: tables, other suites of the store."""
+    from hmrouter.costs import priced
     from hmrouter.dataset import Dataset
     from hmrouter.history.public import Tables, families, own_families
     from hmrouter.history.records import records_of
@@ -156,7 +157,9 @@ def known_elsewhere(
     workload = {*suites, *data.suites}
     others: dict[str, Dataset] = {}
     if store is not None and known in (Known.STORE, Known.ALL):
-        others = {s: Dataset(store.outcomes(s), half_life=half_life) for s in store.suites() if s not in workload}
+        others = {
+            s: Dataset(priced(store.outcomes(s)), half_life=half_life) for s in store.suites() if s not in workload
+        }
     tasks = {s: [t for t in data.tasks if t.suite == s] for s in workload} | {s: d.tasks for s, d in others.items()}
     family = families(tasks, published)
     own = {family[s] for s in workload}
@@ -167,6 +170,7 @@ def known_elsewhere(
 
 def router_of_history(known: Known, suite: str | None, store: str = DEFAULT_STORE, embedder: str = "lsa") -> Router:
     """A router without training one: own outcomes of the store, if there is one, and what is known from elsewhere."""
+    from hmrouter.costs import priced
     from hmrouter.dataset import Dataset
     from hmrouter.errors import InputError
     from hmrouter.router import Router
@@ -177,7 +181,7 @@ def router_of_history(known: Known, suite: str | None, store: str = DEFAULT_STOR
             settings = kept.suite_settings().items()
             fades = {name: s.half_life_days for name, s in settings if s.half_life_days is not None}
             if suite is None or suite in kept.suites():
-                data = Dataset(kept.outcomes(suite), half_life=fades)
+                data = Dataset(priced(kept.outcomes(suite)), half_life=fades)
         records = known_elsewhere(known, data, [] if suite is None else [suite], kept, fades)
         if not records and not len(data.cells):
             raise InputError(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TEXT_LIMIT = 2**20
 """Characters of a task."""
-EVIDENCE = "runs of pair / model / harness"
+EVIDENCE = "runs of pair /\nmodel / harness"
 EVIDENCE_AND_MORE = "runs here, suites elsewhere"
 """Where other suites have a say: the same, and how many of them report the pair."""
 
@@ -54,6 +54,9 @@ def route(
     max_cost: Annotated[float | None, typer.Option("--max-cost", help="Cap on expected dollars per task.")] = None,
     cost_weight: Annotated[
         float | None, typer.Option("--cost-weight", help="Lambda: the success that a dollar must buy.")
+    ] = None,
+    budget_per_task: Annotated[
+        float | None, typer.Option("--budget-per-task", help="Dollars that a task may cost on average.")
     ] = None,
     incumbent: Annotated[
         str | None, typer.Option("--incumbent", help="The route you use today, left only when the evidence says so.")
@@ -113,6 +116,7 @@ def route(
         deny=deny or (),
         max_cost=max_cost,
         cost_weight=cost_weight,
+        budget_per_task=budget_per_task,
         incumbent=canonical_route(incumbent) if incumbent else None,
         margin=margin,
         top=top,
@@ -148,6 +152,11 @@ def show(decision: Decision, elsewhere: Elsewhere | None = None, as_json: bool =
         print_json(to_dict(decision, elsewhere))
         return
     console().print(candidates(decision, f"Route: {decision.route}", elsewhere))
+    if decision.budget_per_task is not None:
+        say(
+            f"budget of {dollars(decision.budget_per_task)} per task: cost weight {decision.cost_weight:.3g}, "
+            f"with which tasks are expected to cost {dollars(decision.spend_per_task)} on average"
+        )
     for reason, n in decision.excluded.items():
         say(f"left out: {n} route{'s' if n > 1 else ''} ({reason})")
 
@@ -159,14 +168,20 @@ def candidates(decision: Decision, title: str, elsewhere: Elsewhere | None = Non
     sure = decision.interval is not None
     told = elsewhere is not None and any(map(any, elsewhere.seen.values()))
     evidence = EVIDENCE_AND_MORE if told else EVIDENCE
-    columns = ("route", "success %", *["90% interval", "best %"] * sure, "cost", *["ranked by"] * weighed, evidence)
+    priced = any(c.cost_interval is not None for c in decision.ranked)
+    # In two lines, so that a terminal of 100 columns holds all of them.
+    columns = ("route", "success\n%", *["90%\ninterval", "best\n%"] * sure, "cost", *["90% of\ncost"] * priced,
+               *["ranked\nby"] * weighed, evidence)  # fmt: skip
     out = table(title, *columns)
     for c in decision.ranked:
         e = c.evidence
         low, high = c.interval or (None, None)
         cells = [percent(c.success)]
         cells += [f"{percent(low, 0)} to {percent(high, 0)}", percent(c.p_best, 0)] * sure
-        cells.append(dollars(c.cost) if c.cost_basis in ("route", "unknown") else f"about {dollars(c.cost)}")
+        rough = c.cost_interval is None and c.cost_basis not in ("route", "unknown")
+        cells.append(f"about {dollars(c.cost)}" if rough else dollars(c.cost))
+        around = "-" if c.cost_interval is None else "-".join(dollars(v).removeprefix("$") for v in c.cost_interval)
+        cells += [around] * priced
         cells += [f"{c.value:.3f}"] * weighed
         runs = f"{e.pair if c.observed else 'never'} / {e.model} / {e.harness}"
         if elsewhere is not None:

@@ -44,11 +44,20 @@ def train(
         Path | None, typer.Option("--harnesses", help="TOML file with descriptions of your own harnesses.")
     ] = None,
     half_life: fading.Option = None,
+    old_versions: Annotated[
+        float | None,
+        typer.Option(
+            "--old-versions",
+            metavar="N",
+            help="Older versions of a route's harness or model count as at most N outcomes; 15 is usual.",
+        ),
+    ] = None,
     history: HistoryOption = Known.ALL,
     out: Annotated[Path, typer.Option("--out", help="The router file to write.")] = Path(DEFAULT_ROUTER),
     as_json: Json = False,
 ) -> None:
     """Learn a router from the outcomes in the store and write it to one file."""
+    from hmrouter.costs import priced
     from hmrouter.dataset import Dataset
     from hmrouter.features.descriptions import HarnessDescriptions
     from hmrouter.files import sole_writer
@@ -62,7 +71,7 @@ def train(
         set_for = {name: s.half_life_days for name, s in kept.suite_settings().items() if s.half_life_days is not None}
         outcomes = (outcome for name in chosen for outcome in kept.outcomes(name))
         fades = fading.chosen(half_life, set_for)
-        data = Dataset(outcomes, half_life=fades)
+        data = Dataset(priced(outcomes), half_life=fades, old_versions=old_versions)
         fading.require_suites(half_life, data.suites)
         if len(data.suites) > 1:
             say(
@@ -87,6 +96,10 @@ def train(
         typer.echo(f"Not counted: {counted(n, 'outcome')} with status {status}.")
     for line in fading.lines(data.half_life):
         typer.echo(line)
+    if old_versions is not None:
+        typer.echo(f"Older versions of a route count as at most {old_versions:g} outcomes.")
+    if router.scorer.reliability().get("per_task"):
+        typer.echo("Tasks differ in what suits them: what a task is about has a say in the choice.")
     if r.history is not None:
         typer.echo(f"It rests on {r.history}.")
     typer.echo(f"Wrote {out}. Next: hmrouter route TEXT --router {out}")

@@ -18,6 +18,8 @@ from hmrouter.types import Route
 
 HERE = "\0here"
 """The suite that is asked about, which no record has."""
+KEPT = 2000
+"""Routes whose relation to the evidence is kept."""
 
 
 class SuiteBelief:
@@ -28,6 +30,7 @@ class SuiteBelief:
         self._hierarchy = hierarchy
         self._describe = describe
         self._level = hierarchy.level
+        self._reached: dict[Route, tuple[float, Floats]] = {}
 
     @property
     def level(self) -> tuple[float, float]:
@@ -41,11 +44,14 @@ class SuiteBelief:
 
     def mean(self, routes: Sequence[Route]) -> Floats:
         """Expected logit of each route's success rate, (routes,)."""
-        return self._hierarchy.predict(self._points(routes))
+        self._reach(routes)
+        return np.array([self._reached[r][0] for r in routes], dtype=np.float64)
 
     def cov(self, routes: Sequence[Route], others: Sequence[Route]) -> Floats:
         """Covariances of the logits, (routes, others), apart from the suite's level."""
-        cov = self._hierarchy.cov(self._points(routes), self._points(others))
+        cov = self._hierarchy.cov_by_reach(
+            self._points(routes), self._reach(routes), self._points(others), self._reach(others)
+        )
         return cov - self._hierarchy.variances["suite"]
 
     def disagreeing(self) -> set[str]:
@@ -76,6 +82,17 @@ class SuiteBelief:
         if variances is None:
             return cls(records, Hierarchy.fit(points, tasks, mean), describe)
         return cls(records, Hierarchy(points, tasks, mean, variances), describe)
+
+    def _reach(self, routes: Sequence[Route]) -> Floats:
+        """What the evidence explains of each route, (routes, records); kept, with what it expects of them: the same
+        routes are asked about again with every outcome."""
+        if new := [r for r in dict.fromkeys(routes) if r not in self._reached]:
+            if len(self._reached) + len(new) > KEPT:
+                self._reached.clear()
+                new = list(dict.fromkeys(routes))
+            mean, reach = self._hierarchy.reach(self._points(new))
+            self._reached.update(zip(new, zip(mean.tolist(), reach, strict=True), strict=True))
+        return np.array([self._reached[r][1] for r in routes]).reshape(len(routes), len(self.records))
 
     def _points(self, routes: Sequence[Route]) -> Any:
         return self._describe.points(routes, [HERE] * len(routes))

@@ -55,12 +55,25 @@ class Hierarchy:
 
     def predict(self, points: Sequence[Point]) -> Floats:
         """Expected theta, (points,)."""
-        return np.asarray(self._cov(points, self.points) @ self._weights)
+        return self.reach(points)[0]
 
     def cov(self, a: Sequence[Point], b: Sequence[Point]) -> Floats:
         """Posterior covariance of theta, (a, b)."""
-        to_a, to_b = self._cov(a, self.points), self._cov(b, self.points)
-        return np.asarray(self._cov(a, b) - to_a @ self._over(to_b.T))
+        return self.cov_by_reach(a, self.reach(a)[1], b, self.reach(b)[1])
+
+    def reach(self, points: Sequence[Point]) -> tuple[Floats, Floats]:
+        """Expected theta, (points,), and what the evidence explains of each point, (points, evidence).
+
+        The second is the dear part of `cov`, worth keeping.
+        """
+        from scipy.linalg import solve_triangular
+
+        (factor, lower), to = self._factor, self._cov(points, self.points)
+        return np.asarray(to @ self._weights), np.asarray(solve_triangular(factor, to.T, lower=lower)).T
+
+    def cov_by_reach(self, a: Sequence[Point], reach_a: Floats, b: Sequence[Point], reach_b: Floats) -> Floats:
+        """Posterior covariance (a, b) of points whose `reach` is known."""
+        return np.asarray(self._cov(a, b) - reach_a @ reach_b.T)
 
     def _cov(self, a: Sequence[Point], b: Sequence[Point]) -> Floats:
         return covariance(a, b, self.variances)

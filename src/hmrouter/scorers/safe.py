@@ -1,7 +1,8 @@
 """Safe: the default scorer. The pooled model, calibrated, careful with routes that were never run.
 
 On real benchmarks it ties with the best fixed route where everything was run, and gains where evidence is thin. What
-other suites say about routes is its prior, which the suite's own outcomes soon outweigh.
+other suites say about routes is its prior, which the suite's own outcomes soon outweigh. What suits single tasks is
+added where it makes forecasts and choices better on tasks that were left out, and nowhere else.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from hmrouter.history.belief import SuiteBelief
 from hmrouter.ledger import Ledger
 from hmrouter.scorers.base import Scorer, Training, require_dims
 from hmrouter.scorers.calibration import FOLDS, Calibration
+from hmrouter.scorers.cross_fit import Cells, cross_fitted
+from hmrouter.scorers.gain import Gain
+from hmrouter.scorers.per_task import PerTask
 from hmrouter.scorers.pooled import Pooled
-from hmrouter.scorers.prior import Prior
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route
 
@@ -40,6 +43,8 @@ class Safe(Scorer):
 
     name: ClassVar[str] = "safe"
     listens: ClassVar[bool] = True
+    per_task_: PerTask | None
+    """What suits single tasks; None where it does not pay."""
 
     def __init__(self, caution: float = 0.5) -> None:
         self.caution = caution
@@ -62,22 +67,19 @@ class Safe(Scorer):
     def _solve(self) -> None:
         task, route, score, _ = self.ledger_.cells()
         x, routes, fade = self.ledger_.vectors(), self.ledger_.routes, self.ledger_.fade()
-        self.pooled_ = Pooled.fit(x, routes, task, route, score, Prior.of(score, self.belief_), fade)
-        self.run_ = {routes[i] for i in np.unique(route).tolist()}
         # Tasks in the order of their hashes: which ones are left out together does not depend on when they came.
-        keys, group = np.unique(self.ledger_.keys[task], return_inverse=True)
-        self.calibration_ = Calibration()
-        if len(keys) >= FOLDS:
-            raw = np.empty(len(score))
-            for held in range(FOLDS):
-                inside, outside = group % FOLDS != held, group % FOLDS == held
-                prior = Prior.of(score[inside], self.belief_)
-                left = None if fade is None else fade[inside]
-                part = Pooled.fit(x, routes, task[inside], route[inside], score[inside], prior, left)
-                raw[outside] = part.predict_cells(x, routes, task[outside], route[outside])
-                # Leaving tasks out moves the level away from them; left in, that would look like a false slope.
-                raw[outside] += (self.pooled_.effect(part.routes) - part.effect(part.routes)).mean()
-            recent = slice(None) if fade is None else fade >= RECENT
+        _, group = np.unique(self.ledger_.keys[task], return_inverse=True)
+        cells = Cells(x, len(self.suites_), routes, task, route, score, fade, group, self.belief_)
+        everything = np.ones(len(score), dtype=bool)
+        self.pooled_ = cells.pooled(everything)
+        self.per_task_, self.gain_, self.calibration_ = None, Gain(), Calibration()
+        self.run_ = {routes[i] for i in np.unique(route).tolist()}
+        if cells.tasks >= FOLDS:
+            raw, term, self.gain_ = cross_fitted(cells, self.pooled_)
+            recent = everything if fade is None else fade >= RECENT
+            if self.gain_.clear:
+                self.per_task_ = cells.per_task(self.pooled_, cells.sample)
+                raw, recent = raw + term, recent & cells.sample
             self.calibration_ = Calibration.choose(raw[recent], score[recent], group[recent])
         self.cells_at_fit_ = len(score)
         self.cells_now_ = len(score)
@@ -104,12 +106,13 @@ class Safe(Scorer):
 
     def success(self, x: Floats, routes: Sequence[Route]) -> Floats:
         """Calibrated probabilities."""
-        mean, _ = self._predict(x, routes)
+        mean = self._mean(self._checked(x), routes)
         return self.calibration_(mean)
 
     def merit(self, x: Floats, routes: Sequence[Route]) -> Floats:
         """Success, less a margin for routes that were never run."""
-        mean, var = self._predict(x, routes)
+        features = self._checked(x)
+        mean = self._mean(features, routes)
         never = np.array([r not in self.run_ for r in routes], dtype=bool)
         if never.any() and self.run_:
             run = sorted(self.run_)
@@ -118,37 +121,60 @@ class Safe(Scorer):
             unsure = self.pooled_.effect(routes) - effects.max() <= margin
             mean = mean - margin * (never & unsure)
         elif never.any():  # nothing was run here: of what looks alike, what is known best
-            mean = mean - self.caution * np.sqrt(var)
+            mean = mean - self.caution * np.sqrt(self.pooled_.predict(features, routes)[1])
         return self.calibration_(mean)
 
     def interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
         """90% interval of each route's success rate on tasks like these: calibrated centre, the posterior's width."""
-        mean, var = self._predict(x, routes)
-        centre, half = self.calibration_(mean), Z90 * np.sqrt(var)
+        features = self._checked(x)
+        _, var = self.pooled_.predict(features, routes)
+        if self.per_task_ is not None:
+            var = var + self.per_task_.spread(self._text(features), routes)
+        centre, half = self.calibration_(self._mean(features, routes)), Z90 * np.sqrt(var)
         return np.clip(centre - half, 0.0, 1.0), np.clip(centre + half, 0.0, 1.0)
 
     def mean_interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
         """90% interval of each route's mean score over these tasks, sampling noise included."""
         features = self._checked(x)
         mean, var = self.pooled_.mean_over(features, routes)
+        if self.per_task_ is not None:
+            more, unsure = self.per_task_.mean_over(self._text(features), routes)
+            mean, var = mean + more, var + unsure
         half = Z90 * np.sqrt(var)
         return np.clip(mean - half, 0.0, 1.0), np.clip(mean + half, 0.0, 1.0)
 
     def joint(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
         """Mean and covariance of the routes' success rates on tasks like x."""
         features = self._checked(np.asarray(x)[None, :])
-        return self.pooled_.joint(features[0], routes)
+        mean, cov = self.pooled_.joint(features[0], routes)
+        if self.per_task_ is not None:
+            text = self._text(features)
+            mean = mean + self.per_task_.term(text, routes)[0]
+            cov = cov + np.diag(self.per_task_.spread(text, routes)[0])
+        return mean, cov
 
     def reliability(self) -> dict[str, Any]:
-        """How far calibrated predictions were off, on tasks that were left out of the solve and of the calibration."""
-        self._require_fitted("pooled_")
-        c = self.calibration_
-        return {"kind": c.kind, "cells": c.cells, "ece": c.ece} if c.cells else {}
+        """How far calibrated predictions were off, on tasks that were left out of the solve and of the calibration.
 
-    def _predict(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
-        features = self._checked(x)
-        mean, var = self.pooled_.predict(features, routes)
-        return mean.round(12), var  # routes that differ by rounding only are equal: the cheaper one may be preferred
+        `per_task`: the weight of what suits single tasks, 1 or 0. `per_task_log_loss` and `per_task_regret`: what it
+        gained per left-out task, whether it is used or not.
+        """
+        self._require_fitted("pooled_")
+        c, gain = self.calibration_, self.gain_
+        if not c.cells:
+            return {}
+        term = {"per_task": float(self.per_task_ is not None), "per_task_log_loss": gain.log_loss}
+        return {"kind": c.kind, "cells": c.cells, "ece": c.ece, **term, "per_task_regret": gain.regret}
+
+    def _mean(self, features: Floats, routes: Sequence[Route]) -> Floats:
+        mean, _ = self.pooled_.predict(features, routes)
+        if self.per_task_ is not None:
+            mean = mean + self.per_task_.term(self._text(features), routes)
+        return mean.round(12)  # routes that differ by rounding only are equal: the cheaper one may be preferred
+
+    def _text(self, features: Floats) -> Floats:
+        """The features without the marks of suites."""
+        return features[:, : features.shape[1] - len(self.suites_)]
 
     def _checked(self, x: Floats) -> Floats:
         self._require_fitted("pooled_")
@@ -185,12 +211,15 @@ class Safe(Scorer):
                 "cells_now": self.cells_now_,
                 "suites": self.suites_,
                 "longest": self.longest_,
+                "gain": self.gain_.to_dict(),
             },
         )
         parts = {"own": own, "pooled": self.pooled_.state(), "ledger": self.ledger_.state()}
         parts["calibration"] = self.calibration_.state()
         if self.belief_ is not None:
             parts["belief"] = self.belief_.state()
+        if self.per_task_ is not None:
+            parts["per_task"] = self.per_task_.state()
         return State.join(**parts)
 
     @classmethod
@@ -201,6 +230,8 @@ class Safe(Scorer):
         self.centre_, self.projection_ = own.arrays["centre"], own.arrays["projection"]
         self.cells_at_fit_, self.cells_now_ = own.meta["cells_at_fit"], own.meta["cells_now"]
         self.suites_, self.longest_ = list(own.meta["suites"]), own.meta["longest"]
+        self.gain_ = Gain(**own.meta.get("gain", {}))  # older files know of no per-task term
+        self.per_task_ = PerTask.from_state(state.part("per_task")) if "per_task" in state.meta else None
         self.belief_ = SuiteBelief.from_state(state.part("belief")) if "belief" in state.meta else None
         self.pooled_ = Pooled.from_state(state.part("pooled"), self.belief_)
         self.calibration_ = Calibration.from_state(state.part("calibration"))

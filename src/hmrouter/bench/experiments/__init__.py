@@ -11,7 +11,10 @@ EXPERIMENTS = Registry(
         "forecast": "hmrouter.bench.experiments.forecast:Forecast",
         "heldout": "hmrouter.bench.experiments.heldout:HeldOut",
         "interaction": "hmrouter.bench.experiments.interaction:Interaction",
+        "mixed": "hmrouter.bench.experiments.mixed:Mixed",
         "overhead": "hmrouter.bench.experiments.overhead:Overhead",
+        "plan": "hmrouter.bench.experiments.plan:Plans",
+        "probe": "hmrouter.bench.experiments.probe:Probe",
         "representations": "hmrouter.bench.experiments.representations:Representations",
         "routing": "hmrouter.bench.experiments.routing:Routing",
         "sparse": "hmrouter.bench.experiments.sparse:Sparse",
@@ -22,7 +25,7 @@ EXPERIMENTS = Registry(
 
 PAPER_ORDER = (
     "transfer", "routing", "cost", "unseen", "fewshot", "heldout", "forecast", "representations", "interaction",
-    "overhead", "sparse",
+    "overhead", "sparse", "mixed", "plan", "probe",
 )  # fmt: skip
 """As the paper shows them, ours last."""
 

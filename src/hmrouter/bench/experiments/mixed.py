@@ -1,0 +1,159 @@
+"""`mixed`: several suites with common routes as one workload, in which the best pair may differ from suite to suite.
+
+Groups are found in the data: benchmarks that share no task and have at least COMMON routes in common; these are the
+pool. Every suite is split 70/30. A router is told the text of a task, not its suite; `fixed_per_suite`, the best pair
+of each suite on its training tasks, is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.cells import outcomes_of
+from hmrouter.bench.evaluate import dense, predict, tie_order, uniform
+from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
+from hmrouter.bench.experiments.choices import best_among, row_of
+from hmrouter.bench.experiments.common import prepared
+from hmrouter.bench.experiments.mixed_report import mixed_figures, mixed_sentence, mixed_tables
+from hmrouter.bench.history import believed, listens, others
+from hmrouter.bench.methods import METHODS
+from hmrouter.dataset import Dataset, Split
+from hmrouter.errors import InputError
+from hmrouter.scorers.base import Scorer
+from hmrouter.state import Floats
+
+COMMON = 5
+"""Routes that all suites of a group have."""
+
+
+class Mixed(Experiment):
+    """What is gained by choosing per task where the kind of task changes."""
+
+    name: ClassVar[str] = "mixed"
+    title: ClassVar[str] = "Several suites as one workload"
+    methods: ClassVar[Sequence[str]] = (
+        "random", "fixed", "fixed_per_suite", "knn", "avengers", "embedllm", "hm", "safe_alone", "safe", "oracle"
+    )  # fmt: skip
+    own_methods: ClassVar[Mapping[str, str]] = {"fixed_per_suite": "fixed"}
+
+    def units(self, plan: Plan) -> list[Unit]:
+        """One per group, split and method; a group runs in the name of its first benchmark."""
+        return [
+            Unit(self.name, group[0].name, method, split)
+            for group in groups_of(plan.benchmarks)
+            for split in range(plan.splits)
+            for method in plan.methods
+        ]
+
+    def reads(self, unit: Unit, plan: Plan) -> Sequence[Benchmark]:
+        """The others of the group, and those that the method listens to."""
+        group = _group_of(unit, plan)
+        heard = elsewhere(group, plan.benchmarks) if listens(unit.method) else ()
+        return (*group[1:], *heard)
+
+    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+        """Fit on the training tasks of all suites, choose on all test tasks."""
+        group = _group_of(unit, plan)
+        split = joined_split(group, plan.seed, unit.split)
+        train, test, found, per_task = split.train, split.test, None, None
+        if not len(test.cells):
+            raise InputError("the test side of this split has no outcome")
+        if unit.method == "random":
+            shares = uniform(test)
+        else:
+            if unit.method == "oracle":
+                value = dense(test)
+            elif unit.method == "fixed_per_suite":
+                value = means_per_suite(split)
+            else:
+                training, x_test = prepared(split, plan)
+                if listens(unit.method):
+                    training = replace(training, belief=believed(elsewhere(group, plan.benchmarks)))
+                scorer: Scorer = METHODS.load(unit.method)()
+                found = predict(scorer, training, x_test, test)
+                value, per_task = found.merit, scorer.reliability().get("per_task")
+            shares = best_among(test, value, np.ones(len(test.routes), dtype=bool), tie_order(train))
+        named = replace(unit, benchmark="+".join(b.name for b in group))
+        return [
+            row_of(named, train, test, shares, found, n_routes=len(test.routes), per_task=per_task,
+                   suites=accuracy_by_suite(test, shares))
+        ]  # fmt: skip
+
+    def headline(self, rows: Sequence[Row]) -> str:
+        """The best pair per suite and the routers against one pair for all."""
+        return mixed_sentence(rows)
+
+    def tables(self, rows: Sequence[Row]) -> list[Table]:
+        """Groups x methods, differences to one pair for all, and every suite of a group."""
+        return mixed_tables(rows)
+
+    def figures(self, rows: Sequence[Row]) -> list[Figure]:
+        """Difference to one pair for all, per group."""
+        return mixed_figures(rows)
+
+
+def groups_of(benchmarks: Sequence[Benchmark]) -> list[tuple[Benchmark, ...]]:
+    """Benchmarks that share routes and no task, each group led by another one of them."""
+    return list(_groups(tuple(benchmarks)))
+
+
+@lru_cache(maxsize=4)
+def _groups(benchmarks: tuple[Benchmark, ...]) -> tuple[tuple[Benchmark, ...], ...]:
+    routes = {b: frozenset(b.data().routes) for b in benchmarks}
+    found: dict[frozenset[Benchmark], tuple[Benchmark, ...]] = {}
+    for first in benchmarks:
+        group: tuple[Benchmark, ...] = (first,)
+        common = routes[first]
+        # Whoever has most in common comes first; each must fit all that came before.
+        for b in sorted(others(first, benchmarks), key=lambda b: (-len(routes[b] & routes[first]), b.name)):
+            if len(common & routes[b]) >= COMMON and all(b in others(member, [b]) for member in group):
+                group, common = (*group, b), common & routes[b]
+        if len(group) > 1:
+            found.setdefault(frozenset(group), group)
+    return tuple(found.values())
+
+
+def elsewhere(group: Sequence[Benchmark], benchmarks: Sequence[Benchmark]) -> tuple[Benchmark, ...]:
+    """The benchmarks that share no task with any of the group."""
+    return tuple(b for b in benchmarks if b not in group and all(others(member, [b]) for member in group))
+
+
+@lru_cache(maxsize=4)
+def joined_split(group: tuple[Benchmark, ...], seed: int, number: int) -> Split:
+    """Split `number` of the group's suites together, on their common routes."""
+    common = frozenset[Any].intersection(*(frozenset(b.data().routes) for b in group))
+    data = Dataset(o for b in group for o in outcomes_of(b.data().restrict(routes=common)))
+    return data.splits(number + 1, seed)[number]
+
+
+def means_per_suite(split: Split) -> Floats:
+    """For each test task, the training means of its suite, (tasks, routes); the worst where a route was not run."""
+    means = {}
+    for suite in split.train.suites:
+        of_routes = split.train.restrict(suites=[suite]).route_means()
+        means[suite] = np.where(np.isnan(of_routes), -np.inf, of_routes)
+    nothing = np.zeros(len(split.test.routes))
+    return np.array([means.get(t.suite, nothing) for t in split.test.tasks])
+
+
+def accuracy_by_suite(test: Dataset, shares: Floats) -> dict[str, list[float]]:
+    """Suite -> accuracy and the oracle's accuracy on its test tasks, and their number."""
+    scores, out = dense(test), {}
+    suites = np.array([t.suite for t in test.tasks])
+    judged = ~np.isnan(scores).all(axis=1)
+    for suite in test.suites:
+        own = judged & (suites == suite)
+        if own.any():
+            chosen = np.nansum(scores[own] * shares[own], axis=1)
+            out[suite] = [float(chosen.mean()), float(np.nanmax(scores[own], axis=1).mean()), int(own.sum())]
+    return out
+
+
+def _group_of(unit: Unit, plan: Plan) -> tuple[Benchmark, ...]:
+    return next(group for group in groups_of(plan.benchmarks) if group[0].name == unit.benchmark)

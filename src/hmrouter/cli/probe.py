@@ -1,0 +1,251 @@
+"""`hmrouter probe`: which executions to buy next, and when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hmrouter.cli.history import HistoryOption, Known
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, dollars, print_json, say, table
+from hmrouter.cli.probe_inputs import Asked, Given, gather
+from hmrouter.cli.words import counted
+
+if TYPE_CHECKING:
+    from hmrouter.probe import Batch, Goal
+    from hmrouter.probe.orders import Account, Orders
+    from hmrouter.probe.standing import Rate, Standing, Worth
+    from hmrouter.types import Task
+
+app = typer.Typer(invoke_without_command=True, help="Which executions to buy next. Example: hmrouter probe --budget 20")
+
+LOOKAHEAD = 10
+"""Runs of the batch that `status` looks ahead to where certain pairs are asked about."""
+SHOWN = 20
+"""Runs in the table; files hold all of them."""
+
+Suite = Annotated[str | None, typer.Option("--suite", help="Which suite; needed where the store has several.")]
+Pool = Annotated[Path | None, typer.Option("--pool", help="TOML file with the pairs that may be used.")]
+Allow = Annotated[
+    list[str] | None, typer.Option("--allow", help="Only these: model=A,B or harness=A,B or harness:model.")
+]
+Deny = Annotated[list[str] | None, typer.Option("--deny", help="Not these; same form as --allow.")]
+MaxCost = Annotated[float | None, typer.Option("--max-cost", help="Cap on a pair's expected dollars per run.")]
+Tasks = Annotated[Path | None, typer.Option("--tasks", help="Folder of Harbor tasks, or a file with one id per line.")]
+Pair = Annotated[str | None, typer.Option("--pair", help="Ask how good this pair is: harness:model.")]
+NewModel = Annotated[str | None, typer.Option("--new-model", help="Ask how good this model is with each harness.")]
+NewHarness = Annotated[str | None, typer.Option("--new-harness", help="Ask how good this harness is with each model.")]
+GoalOption = Annotated[str | None, typer.Option("--goal", help="best, frontier or pair; pair where pairs are named.")]
+OrdersFile = Annotated[Path, typer.Option("--orders", help="The book of what was suggested.")]
+Expire = Annotated[float, typer.Option("--expire", help="Days after which a run that did not come back is given up.")]
+Value = Annotated[float, typer.Option("--value", help="Dollars that a solved task is worth.")]
+Horizon = Annotated[int, typer.Option("--horizon", help="How many tasks the choice will serve.")]
+ORDERS = Path("probe-orders.jsonl")
+
+
+@app.callback()
+def suggest(
+    context: typer.Context,
+    budget: Annotated[float | None, typer.Option("--budget", help="Dollars to spend.")] = None,
+    runs: Annotated[int | None, typer.Option("--runs", help="Runs to suggest, at most.")] = None,
+    suite: Suite = None,
+    goal: GoalOption = None,
+    pair: Pair = None,
+    new_model: NewModel = None,
+    new_harness: NewHarness = None,
+    pool: Pool = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    max_cost: MaxCost = None,
+    tasks: Tasks = None,
+    history: HistoryOption = Known.ALL,
+    value: Value = 1.0,
+    horizon: Horizon = 1000,
+    orders: OrdersFile = ORDERS,
+    expire: Expire = 14.0,
+    again: Annotated[bool, typer.Option("--again", help="Suggest runs again that are still out.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Suggest, but do not note it in the book.")] = False,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write all suggested runs to this CSV file.")] = None,
+    jsonl: Annotated[Path | None, typer.Option("--jsonl", help="The same as JSON Lines.")] = None,
+    harbor: Annotated[Path | None, typer.Option("--harbor", help="Write Harbor job files to this folder.")] = None,
+    dataset: Annotated[str, typer.Option("--dataset", help="Harbor data set of the tasks: NAME or NAME@VERSION.")] = "",
+    store: Store = DEFAULT_STORE,
+    as_json: Json = False,
+) -> None:
+    """Suggest the executions that tell most, per dollar or per run; then run them, import them and ask again.
+
+    `hmrouter probe status` says how things stand and whether to go on.
+    """
+    from hmrouter.probe import handover
+    from hmrouter.probe.orders import Orders, ordered
+
+    if context.invoked_subcommand is not None:
+        return
+    asked = Asked(
+        store, suite, history, pool, allow or (), deny or (), max_cost, tasks, pair, new_model, new_harness
+    )  # fmt: skip
+    given, book, now = gather(asked), Orders(orders), datetime.now(UTC)
+    account = _account(book, given, expire, now)
+    batch = given.prober.suggest(
+        budget=budget, runs=runs, goal=_goal(goal, asked), pairs=given.pairs, value=value, horizon=horizon,
+        out=() if again else [order.key for order in account.open],
+    )  # fmt: skip
+    files = []
+    if csv is not None:
+        handover.write_csv(csv, batch.suggestions)
+        files.append(csv)
+    if jsonl is not None:
+        handover.write_jsonl(jsonl, batch.suggestions)
+        files.append(jsonl)
+    homeless: list[Task] = []
+    if harbor is not None:
+        jobs, homeless = handover.write_harbor_jobs(harbor, batch.suggestions, given.folders, dataset)
+        files += jobs
+    if batch.suggestions and not dry_run:
+        book.append(ordered(batch.suggestions, given.failures, now))
+    notes = list(batch.notes)
+    if account.open and not again:
+        notes.append(f"{counted(len(account.open), 'suggested run')} still out; these are others (--again: also those)")
+    if homeless:
+        shown = ", ".join(t.id for t in homeless[:5]) + (", ..." if len(homeless) > 5 else "")
+        notes.append(f"{counted(len(homeless), 'task')} without a known folder not in the job files: {shown}")
+    if as_json:
+        print_json(
+            {
+                "suite": given.suite, "goal": batch.goal, "basis": given.basis, "cost_usd": batch.cost,
+                "suggestions": handover.as_rows(batch.suggestions), "worth": batch.worth and _worth(batch.worth),
+                "rates": _rates(batch.rates), "rates_after": _rates(batch.rates_after),
+                "open": len(account.open), "excluded": batch.excluded,
+                "files": [str(f) for f in files], "notes": notes,
+            }
+        )  # fmt: skip
+        return
+    _show(batch, given, notes, files)
+
+
+@app.command()
+def status(
+    suite: Suite = None,
+    goal: GoalOption = None,
+    pair: Pair = None,
+    new_model: NewModel = None,
+    new_harness: NewHarness = None,
+    pool: Pool = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    max_cost: MaxCost = None,
+    tasks: Tasks = None,
+    history: HistoryOption = Known.ALL,
+    value: Value = 1.0,
+    horizon: Horizon = 1000,
+    confidence: Annotated[float, typer.Option("--confidence", help="How sure is sure enough.")] = 0.9,
+    orders: OrdersFile = ORDERS,
+    expire: Expire = 14.0,
+    store: Store = DEFAULT_STORE,
+    as_json: Json = False,
+) -> None:
+    """Say how things stand: who leads, how sure that is, what is still out, and whether more runs are worth it.
+
+    Example: `hmrouter probe status --value 5`
+    """
+    from hmrouter.probe import Goal
+    from hmrouter.probe.orders import Orders
+    from hmrouter.probe.standing import advice, best_of
+
+    asked = Asked(
+        store, suite, history, pool, allow or (), deny or (), max_cost, tasks, pair, new_model, new_harness
+    )  # fmt: skip
+    given = gather(asked)
+    account = _account(Orders(orders), given, expire, datetime.now(UTC))
+    wanted = _goal(goal, asked)
+    out = [order.key for order in account.open]
+    lines, found = [f"It rests on {given.basis}."], dict[str, Any]()
+    if wanted is Goal.PAIR:
+        batch = given.prober.suggest(runs=LOOKAHEAD, goal=wanted, pairs=given.pairs, out=out)
+        found = {"rates": _rates(batch.rates), "rates_after": _rates(batch.rates_after)}
+        for before, after in zip(batch.rates, batch.rates_after, strict=True):
+            more = counted(len(batch.suggestions), "more run")
+            lines.append(f"{before}; {more} would make the interval about {after.width:.0f} points wide.")
+    else:
+        standing = given.prober.standing()
+        outlook = given.prober.outlook(out, value, horizon, wanted)
+        if wanted is Goal.FRONTIER:
+            lines += [f"Best up to {dollars(cost)} a run: {rate}." for rate, cost in given.prober.frontier()]
+        verdict, why = advice(standing, outlook, confidence)
+        found = {
+            "standing": _standing(standing),
+            "outlook": [_worth(w) for w in outlook],
+            "advice": verdict,
+            "why": why,
+        }
+        lines += [
+            *standing.words(),
+            *([best_of(outlook).words()] if outlook else []),
+            f"{verdict.capitalize()}: {why}.",
+        ]
+    lines.append(f"{account}.")
+    if as_json:
+        states = {f"{f.name}": len(getattr(account, f.name)) for f in fields(account)}
+        print_json(
+            {"suite": given.suite, "goal": wanted, "basis": given.basis, **found, "orders": states, "words": lines}
+        )
+        return
+    for line in lines:
+        typer.echo(line)
+
+
+def _goal(named: str | None, asked: Asked) -> Goal:
+    from hmrouter.errors import UnknownName
+    from hmrouter.probe import Goal
+
+    if named is None:
+        return Goal.PAIR if asked.certain_pairs else Goal.BEST
+    if named not in tuple(Goal):
+        raise UnknownName("goal", named, Goal)
+    return Goal(named)
+
+
+def _account(book: Orders, given: Given, expire: float, now: datetime) -> Account:
+    return book.account(given.suite, given.done, given.failures, expire, now)
+
+
+def _show(batch: Batch, given: Given, notes: list[str], files: list[Path]) -> None:
+    rows = table(f"Next runs on {given.suite}", "task", "pair", "tells, points", "cost")
+    for s in batch.suggestions[:SHOWN]:
+        cost = dollars(s.cost) if s.cost_basis in ("route", "unknown") else f"about {dollars(s.cost)}"
+        rows.add_row(s.task.id, str(s.route), f"{100 * s.gain:.2f}", cost)
+    if batch.suggestions:
+        console().print(rows)
+        rest = len(batch.suggestions) - SHOWN
+        more = f", {rest} of them not shown" if rest > 0 else ""
+        typer.echo(f"{counted(len(batch.suggestions), 'run')}{more}; expected cost {dollars(batch.cost)}.")
+        for before, after in zip(batch.rates, batch.rates_after, strict=True):
+            typer.echo(f"{before}; after these runs the interval will be about {after.width:.0f} points wide.")
+        if batch.worth is not None:
+            typer.echo(batch.worth.words())
+    for file in files:
+        typer.echo(f"Wrote {file}.")
+    for reason, n in batch.excluded.items():
+        say(f"left out: {counted(n, 'pair')} ({reason})")
+    say(f"note: this rests on {given.basis}")
+    for note in notes:
+        say(f"note: {note}")
+    if batch.suggestions:
+        typer.echo("Next: run them, then hmrouter import RESULTS and hmrouter probe status")
+
+
+def _worth(worth: Worth) -> dict[str, Any]:
+    return asdict(worth) | {"dollars": worth.dollars}
+
+
+def _rates(rates: Sequence[Rate]) -> list[dict[str, Any]]:
+    return [asdict(rate) | {"route": str(rate.route)} for rate in rates]
+
+
+def _standing(standing: Standing) -> dict[str, Any]:
+    both = _rates([rate for rate in (standing.leader, standing.challenger) if rate is not None])
+    return asdict(standing) | {"leader": both[0], "challenger": both[1] if len(both) > 1 else None}

@@ -1,0 +1,147 @@
+"""What `hmrouter probe` looks at: a suite's outcomes, the tasks and routes that may be run, what is known elsewhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hmrouter.cli.history import Known, _opened, known_elsewhere
+from hmrouter.errors import InputError, UsageError
+from hmrouter.types import DEFAULT_SUITE, Outcome, Route, Status, Task
+
+if TYPE_CHECKING:
+    from hmrouter.probe import Prober
+    from hmrouter.store import OutcomeStore
+
+CellKey = tuple[str, str, Route]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options that say what is looked at."""
+
+    store: str
+    suite: str | None
+    history: Known
+    pool: Path | None
+    allow: Sequence[str]
+    deny: Sequence[str]
+    max_cost: float | None
+    tasks: Path | None
+    pair: str | None
+    new_model: str | None
+    new_harness: str | None
+
+    @property
+    def certain_pairs(self) -> bool:
+        """Whether certain pairs are asked about."""
+        return any((self.pair, self.new_model, self.new_harness))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What there is."""
+
+    suite: str
+    prober: Prober
+    pairs: tuple[Route, ...]
+    """Those that are asked about, if certain ones are."""
+    done: Collection[CellKey]
+    failures: Mapping[CellKey, int]
+    """How many outcomes without a score there are of each cell."""
+    folders: dict[str, Path] | None
+    basis: str
+    """What it rests on, in a line."""
+
+
+def gather(asked: Asked) -> Given:
+    """Read the store, the tasks and the tables, and put them together."""
+    from hmrouter.costs import RouteCosts, priced
+    from hmrouter.dataset import Dataset
+    from hmrouter.history.public import Background, believe
+    from hmrouter.pool import canonical_route, read_pool, select
+    from hmrouter.probe import Prober
+    from hmrouter.probe.handover import task_folders
+
+    folders = task_folders(asked.tasks) if asked.tasks is not None and asked.tasks.is_dir() else None
+    failures: Counter[CellKey] = Counter()
+    with _opened(asked.store) as kept:
+        suite = _suite(asked.suite, kept, asked.tasks is not None)
+        outcomes: Iterable[Outcome] = ()
+        fades = {}
+        if kept is not None and suite in kept.suites():
+            fades = {n: s.half_life_days for n, s in kept.suite_settings().items() if s.half_life_days is not None}
+            outcomes = priced(_watched(kept.outcomes(suite), failures))
+        more = [Task(name, suite) for name in (folders if folders is not None else _names(asked.tasks))]
+        data = Dataset(outcomes, tasks=more, half_life=fades)
+        records = known_elsewhere(asked.history, data, [suite], kept, fades)
+    base = read_pool(asked.pool) if asked.pool else data.routes or tuple(sorted({r.route for r in records}))
+    new = _new_pairs(asked, base)
+    pool = select(tuple(dict.fromkeys((*base, *new))), asked.allow, asked.deny)
+    pairs = tuple(r for r in pool if r in new)
+    if asked.pair is not None:
+        pairs = (canonical_route(asked.pair),)
+        pool = tuple(dict.fromkeys((*pool, *pairs)))
+    belief = believe(records, data.suites)
+    elsewhere = RouteCosts()
+    for record in records if belief is None else belief.records:
+        if record.cost is not None:
+            elsewhere.add(record.route, record.cost)
+    prober = Prober(data, pool, belief, elsewhere, asked.max_cost)
+    cells = zip(data.cells.task.tolist(), data.cells.route.tolist(), strict=True)
+    done = {(*data.tasks[t].key, data.routes[r]) for t, r in cells}
+    own = int(data.cells.trials.sum())
+    basis = f"{own:,} own runs only" if belief is None else str(Background.of(belief.records, own))
+    return Given(suite, prober, pairs, done, failures, folders, basis)
+
+
+def _suite(asked: str | None, kept: OutcomeStore | None, tasks_given: bool) -> str:
+    """The suite that is meant; tasks of a suite without outcomes have to be named."""
+    there = {} if kept is None else kept.suites()
+    if asked is None and len(there) > 1:
+        raise UsageError(f"the store has {len(there)} suites; choose one with --suite: {', '.join(sorted(there))}")
+    suite = asked if asked is not None else next(iter(there), DEFAULT_SUITE)
+    if suite not in there and not tasks_given:
+        known = f" (there are: {', '.join(sorted(there))})" if there else ""
+        raise InputError(
+            f"there is no outcome of suite {suite!r}{known}; import some with: hmrouter import PATH, or name its tasks "
+            "with --tasks"
+        )
+    return suite
+
+
+def _watched(outcomes: Iterator[Outcome], failures: Counter[CellKey]) -> Iterator[Outcome]:
+    """The outcomes, while those without a score are counted."""
+    for outcome in outcomes:
+        if outcome.status is not Status.OK:
+            failures[(*outcome.task.key, outcome.route)] += 1
+        yield outcome
+
+
+def _names(file: Path | None) -> list[str]:
+    """One task's id per line."""
+    if file is None:
+        return []
+    try:
+        return [name for line in file.read_text(encoding="utf-8-sig").splitlines() if (name := line.strip())]
+    except (OSError, UnicodeDecodeError) as e:
+        reason = getattr(e, "strerror", None) or "it is not UTF-8 text"
+        raise InputError(f"cannot read the tasks in {file}: {reason}; give a folder of tasks, or a file of ids") from e
+
+
+def _new_pairs(asked: Asked, base: Sequence[Route]) -> set[Route]:
+    """The pairs of a new model with the pool's harnesses, and of a new harness with its models."""
+    from hmrouter.names import canonical_harness, canonical_model
+
+    out: set[Route] = set()
+    if asked.new_model is not None:
+        out |= {Route(canonical_model(asked.new_model), r.harness) for r in base}
+    if asked.new_harness is not None:
+        models = {r.model for r in base} if asked.new_model is None else {canonical_model(asked.new_model)}
+        out |= {Route(model, canonical_harness(asked.new_harness)) for model in models}
+    if asked.certain_pairs and not out and asked.pair is None:
+        raise UsageError("there is no pair to make of it: the pool is empty; name one with --pair")
+    return out

@@ -1,0 +1,34 @@
+"""What checks an attempt: tests, a judge, a person. It may be wrong in two ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hmrouter.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    """How often a check passes what is wrong and fails what is right.
+
+    >>> Verifier(0.6, 0.4)
+    Traceback (most recent call last):
+    ...
+    hmrouter.errors.UsageError: a verifier with false_pass 0.6 and false_fail 0.4 tells no more than a coin: their sum \
+must be below 1; give a better one, or use a single attempt: hmrouter route
+    """
+
+    false_pass: float = 0.0
+    """Share of wrong answers that it passes; such an answer is delivered."""
+    false_fail: float = 0.0
+    """Share of right answers that it fails; such an answer is not delivered."""
+
+    def __post_init__(self) -> None:
+        for name in ("false_pass", "false_fail"):
+            if not 0.0 <= getattr(self, name) <= 1.0:  # also refuses NaN
+                raise UsageError(f"{name} {getattr(self, name)} is not a share from 0 to 1")
+        if self.false_pass + self.false_fail >= 1.0:
+            raise UsageError(
+                f"a verifier with false_pass {self.false_pass:g} and false_fail {self.false_fail:g} tells no more than "
+                "a coin: their sum must be below 1; give a better one, or use a single attempt: hmrouter route"
+            )

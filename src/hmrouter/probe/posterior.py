@@ -1,0 +1,117 @@
+"""What is believed of all routes while cells are bought one by one, and what each further cell would tell.
+
+    y_tr = e_r + d_t + noise
+
+jointly Gaussian, as in `scorers.pooled` without texts (their share of the variance is part of the task effect). Given
+the routes' effects e, the task effects are independent: with n = sum f over the cells of task t, S = sum f z and
+y_t. = sum f y, d_t is Gaussian around om (y_t. - S'e) with variance s2 om, om = tau / (s2 + n tau). So the score of a
+cell is the linear form x = e_r - om S of the routes alone, plus a constant and independent noise of variance s2 (1 +
+om): one covariance matrix over routes and a few numbers per task say everything, however many tasks there are. How much
+a cell tells does not depend on how it ends, so that a batch can be chosen before any of it was run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Self
+
+import numpy as np
+
+from hmrouter.dataset import Dataset
+from hmrouter.scorers.base import Belief
+from hmrouter.scorers.pooled import Pooled
+from hmrouter.scorers.prior import Prior, Shares
+from hmrouter.state import Floats
+from hmrouter.types import Route
+
+
+class Posterior:
+    """A Gaussian over the success rates of routes, which follows each further cell exactly.
+
+    >>> from hmrouter.types import Task
+    >>> posterior = Posterior.of(Dataset([], routes=[Route("big", "a"), Route("small", "a")], tasks=[Task("t")]))
+    >>> posterior.add(task=0, route=0, score=1.0)
+    >>> bool(posterior.mean[0] > posterior.mean[1] > 0.5)
+    True
+    """
+
+    def __init__(self, mean: Floats, cov: Floats, run: Floats, scores: Floats, prior: Prior) -> None:
+        """`run` (tasks, routes): what of each cell there is; `scores` (tasks,): the sums of what they scored."""
+        self.mean, self.cov, self.run = mean, np.ascontiguousarray(cov), run
+        self._n, self._scores = run.sum(axis=1), scores
+        self._noise, self._tau = prior.shares.noise * prior.variance, prior.shares.task * prior.variance
+        # Covariances of the routes with the sums S of the tasks, (tasks, routes), and the variances of these sums.
+        self._with_sums = np.ascontiguousarray(run @ self.cov)
+        self._sums = (self._with_sums * run).sum(axis=1)
+
+    @classmethod
+    def of(cls, data: Dataset, belief: Belief | None = None, routes: Sequence[Route] | None = None) -> Self:
+        """The posterior of one suite's data set over its routes, or over these, of which its own come first."""
+        cells, tasks, routes = data.cells, len(data.tasks), data.routes if routes is None else routes
+        prior = prior_of(cells.score, belief)
+        pooled = Pooled.fit(
+            np.zeros((tasks, 0)), data.routes, cells.task, cells.route, cells.score, prior, cells.faded
+        )  # fmt: skip
+        mean, cov = pooled.joint(np.zeros(0), routes)
+        run = np.zeros((tasks, len(routes)))
+        run[cells.task, cells.route] = cells.fade
+        scores = np.bincount(cells.task, weights=cells.fade * cells.score, minlength=tasks).astype(np.float64)
+        return cls(mean, cov, run, scores, prior)
+
+    def copy(self) -> Self:
+        """One that can go its own way."""
+        new = object.__new__(type(self))
+        new.__dict__.update({k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.__dict__.items()})
+        return new
+
+    def expected(self, task: int, route: int) -> float:
+        """The score that a cell is expected to have."""
+        om = float(self._share()[task])
+        return float(self.mean[route] + om * (self._scores[task] - self.run[task] @ self.mean))
+
+    def add(self, task: int, route: int, score: float) -> None:
+        """Take in one more cell. What follows for `cov` does not depend on its score."""
+        from scipy.linalg.blas import dger
+
+        om = float(self._share()[task])
+        gain = self.cov[:, route] - om * self._with_sums[task]
+        spread = float(gain[route] - om * (self.run[task] @ gain)) + self._noise * (1.0 + om)
+        self.mean = self.mean + gain * ((score - self.expected(task, route)) / spread)
+        self._scores[task] += score
+        to_sums = self.run @ gain
+        dger(-1.0 / spread, gain, gain, a=self.cov.T, overwrite_a=True)
+        dger(-1.0 / spread, gain, to_sums, a=self._with_sums.T, overwrite_a=True)
+        self._sums -= to_sums**2 / spread
+        self._sums[task] += 2.0 * self._with_sums[task, route] + self.cov[route, route]
+        self._with_sums[task] += self.cov[route]
+        self.run[task, route] += 1.0
+        self._n[task] += 1.0
+
+    def gains(self, contrasts: Floats, weights: Floats | None = None) -> Floats:
+        """(c'Sigma x)^2 / (x'Sigma x + sigma^2), (tasks, routes): the variance that a cell takes from c'e.
+
+        Of several contrasts, one per row, their mean with these weights.
+        """
+        rows = np.atleast_2d(contrasts)
+        om, total = self._share(), np.zeros(self.run.shape)
+        for weight, of_contrast in zip(np.ones(1) if weights is None else weights, rows @ self.cov, strict=True):
+            told = of_contrast[None, :] - (om * (self.run @ of_contrast))[:, None]
+            told *= told
+            told *= weight
+            total += told
+        spread = (-2.0 * om)[:, None] * self._with_sums
+        spread += np.diag(self.cov)[None, :]
+        spread += (om**2 * self._sums + self._noise * (1.0 + om))[:, None]
+        total /= spread
+        return total
+
+    def _share(self) -> Floats:
+        """om of each task: how far what is known of its cells says something about one more."""
+        return np.asarray(self._tau / (self._noise + self._n * self._tau))
+
+
+def prior_of(score: Floats, belief: Belief | None) -> Prior:
+    """The pooled model's prior; what texts would explain of a task's difficulty belongs to the task here."""
+    usual = Shares()
+    return Prior.of(score, belief, replace(usual, task=usual.task + usual.x))

@@ -1,0 +1,280 @@
+"""Prober: outcomes of a suite and what is believed of its routes in, the next executions to buy and a verdict out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hmrouter.costs import Cost, ExpectedCosts, RouteCosts
+from hmrouter.dataset import Dataset, hash_rank
+from hmrouter.errors import InputError, NoRoute, UsageError
+from hmrouter.policy import show_dollars
+from hmrouter.probe.aims import Best, Frontier
+from hmrouter.probe.batch import Batch, Goal, Suggestion
+from hmrouter.probe.curves import Ability, Calibrate, abilities_of
+from hmrouter.probe.orders import CellKey
+from hmrouter.probe.posterior import Posterior
+from hmrouter.probe.select import MOST, Chosen, choose
+from hmrouter.probe.standing import Rate, Standing, Worth, gain_of
+from hmrouter.scorers.base import Belief
+from hmrouter.types import Route
+
+OUTLOOK = (10, 20, 40, 80)
+"""Lengths of the batches that are weighed before one is advised to go on or to stop."""
+
+GUESSES = ("model+harness", "model", "harness", "history estimate")
+"""What a cost rests on where nothing is known of the pair itself."""
+
+
+class Prober:
+    """Suggests executions on one suite.
+
+    >>> from hmrouter.types import Outcome, Task
+    >>> routes = [Route("big", "a"), Route("small", "a")]
+    >>> tasks = [Task(f"t{i}") for i in range(20)]
+    >>> data = Dataset([Outcome(t, routes[0], 1.0, cost=0.5) for t in tasks[:4]], routes=routes, tasks=tasks)
+    >>> batch = Prober(data).suggest(runs=3)
+    >>> {str(s.route) for s in batch.suggestions}
+    {'a:small'}
+    """
+
+    def __init__(
+        self,
+        data: Dataset,
+        pool: Sequence[Route] | None = None,
+        belief: Belief | None = None,
+        elsewhere: RouteCosts | None = None,
+        max_cost: float | None = None,
+    ) -> None:
+        """`data`: one suite's outcomes, with all tasks that may be run. `pool`: any routes; those of the data if None.
+
+        `elsewhere`: what routes cost on other suites, for those without a cost here. `max_cost`: routes that are
+        expected to cost more per run are neither run nor asked about.
+        """
+        if not data.tasks:
+            raise InputError("there is no task to run; import outcomes of the suite, or name its tasks with --tasks")
+        if max_cost is not None and not (max_cost >= 0.0 and np.isfinite(max_cost)):
+            raise UsageError(f"max_cost {max_cost} is not a finite number of at least 0")
+        asked = data.routes if pool is None else tuple(dict.fromkeys(pool))
+        if not asked:
+            raise NoRoute("the pool is empty; give at least one pair, for example with --pool")
+        self.data, self._belief = data, belief
+        self.routes = tuple(dict.fromkeys((*data.routes, *asked)))
+        self.posterior = Posterior.of(data, belief, self.routes)
+        self._at = {r: j for j, r in enumerate(self.routes)}
+        self._task_at = {t.key: i for i, t in enumerate(data.tasks)}
+        self.costs = expected_costs(self.routes, ExpectedCosts.fit(data), elsewhere or RouteCosts())
+        self._dollars = np.array([np.nan if c.dollars is None else c.dollars for c in self.costs], dtype=np.float64)
+        # A cost that nobody knows may be high: of what tells the same, what is known to be cheap comes first.
+        known = self._dollars[np.isfinite(self._dollars)]
+        self._price = np.where(np.isnan(self._dollars), known.max() if len(known) else np.nan, self._dollars)
+        self.excluded: dict[str, int] = {}
+        self.among = self._feasible([self._at[r] for r in asked], max_cost)
+        self._order = np.argsort(
+            sorted(range(len(data.tasks)), key=lambda i: hash_rank("probe", *data.tasks[i].key))
+        ).astype(np.int64)  # fmt: skip
+
+    # -- what to run --------------------------------------------------------------------------------------------
+
+    def suggest(
+        self,
+        *,
+        budget: float | None = None,
+        runs: int | None = None,
+        goal: Goal = Goal.BEST,
+        pairs: Sequence[Route] = (),
+        out: Collection[CellKey] = (),
+        value: float = 1.0,
+        horizon: int = 1000,
+    ) -> Batch:
+        """The next executions, best first, for so many dollars or runs.
+
+        `pairs`: those that the goal `pair` asks about. `out`: cells that are being run already. `value` and `horizon`:
+        dollars that a solved task is worth, and how many tasks the choice will serve.
+        """
+        _require_limits(budget, runs)
+        _require_stakes(value, horizon)
+        start = self._start(goal, pairs, out)
+        if budget is not None:
+            self._require_payable(start, budget)
+        before, gained = self._rates(start.aim), self._gained(start.aim)
+        chosen = choose(start.aim, start.free, self._order, self._price, budget, MOST if runs is None else runs)
+        worth = None
+        if gained is not None:
+            points = max((self._gained(start.aim) or 0.0) - gained, 0.0)
+            worth = Worth(len(chosen), points, self._sum(chosen), value, horizon)
+        return Batch(
+            goal, tuple(map(self._suggestion, chosen)), worth, before, self._rates(start.aim),
+            self._notes(start, chosen, runs), self.excluded,
+        )  # fmt: skip
+
+    def outlook(
+        self, out: Collection[CellKey] = (), value: float = 1.0, horizon: int = 1000, goal: Goal = Goal.BEST
+    ) -> list[Worth]:
+        """What longer and longer batches are worth; empty where nothing is left to run.
+
+        A few runs may be worth nothing where many are worth their price: alone they would not change the choice.
+        """
+        _require_stakes(value, horizon)
+        start, have, ahead = self._start(goal, (), out), list[Chosen](), list[Worth]()
+        gained, budget = self._gained(start.aim) or 0.0, None if np.isnan(self._price).all() else np.inf
+        for runs in OUTLOOK:
+            more = choose(start.aim, start.free, self._order, self._price, budget, runs - len(have))
+            for cell in more:
+                start.free[cell.task, cell.route] = False
+            have += more
+            if more:
+                points = max((self._gained(start.aim) or 0.0) - gained, 0.0)
+                ahead.append(Worth(len(have), points, self._sum(have), value, horizon))
+        return ahead
+
+    def standing(self) -> Standing:
+        """Which route of the pool leads, and how sure that is."""
+        return Standing.of(self.posterior, self.routes, self.among)
+
+    def frontier(self) -> list[tuple[Rate, float]]:
+        """The routes than which none that costs as little is better, as things stand, with their dollars per run."""
+        sd, best, out = np.sqrt(np.diag(self.posterior.cov)), -np.inf, []
+        for j in sorted(self.among, key=lambda j: (self._dollars[j], -self.posterior.mean[j])):
+            if np.isfinite(self._dollars[j]) and self.posterior.mean[j] > best:
+                best = float(self.posterior.mean[j])
+                out.append((Rate.of(self.routes[j], best, float(sd[j])), float(self._dollars[j])))
+        return out
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _start(self, goal: Goal, pairs: Sequence[Route], out: Collection[CellKey]) -> _Start:
+        """What is asked, as if the cells that are being run had come back, and what is left to run for it."""
+        asked = self.among
+        if goal is Goal.PAIR:
+            if not pairs:
+                raise UsageError("the goal 'pair' asks about certain pairs; name one with --pair or --new-model")
+            asked = [j for r in pairs if (j := self._at[r]) in self.among]
+            if not asked:
+                raise NoRoute("the pairs that are asked about are expected to cost more than the cap; raise max_cost")
+        aim, free = self._aim(goal, asked), np.zeros(self.posterior.run.shape, dtype=bool)
+        free[:, asked] = self.posterior.run[:, asked] == 0.0
+        for suite, name, pair in out:
+            task, route = self._task_at.get((suite, name)), self._at.get(pair)
+            if task is not None and route is not None and free[task, route]:
+                free[task, route] = False
+                aim.imagine(task, route)
+        return _Start(aim, free, asked)
+
+    def _aim(self, goal: Goal, asked: list[int]) -> Best | Frontier | Calibrate:
+        if goal is Goal.PAIR:
+            return Calibrate(self._abilities(asked), self.posterior.run.shape)
+        if goal is Goal.BEST:
+            return Best(self.posterior, asked)
+        if not np.isfinite(self._dollars[asked]).any():
+            raise InputError("no cost of any pair is known, so there is no frontier of cost and success to ask for")
+        return Frontier(self.posterior, self._dollars, asked)
+
+    def _abilities(self, asked: list[int]) -> dict[int, Ability]:
+        """Abilities start from what all others say of the pairs; their own runs are then taken in on the curves."""
+        cells = self.data.cells
+        without = Posterior.of(self.data.keep(~np.isin(cells.route, asked)), self._belief, self.routes)
+        sd = np.sqrt(np.diag(without.cov))
+        return abilities_of(cells, len(self.data.tasks), len(self.routes), asked, without.mean, sd)
+
+    def _rates(self, aim: Best | Frontier | Calibrate) -> tuple[Rate, ...]:
+        if not isinstance(aim, Calibrate):
+            return ()
+        return tuple(Rate.of(self.routes[j], *ability.estimate()) for j, ability in aim.abilities.items())
+
+    def _gained(self, aim: Best | Frontier | Calibrate) -> float | None:
+        """What the choice gains, in expectation, once what the aim imagines is known; None where nothing is chosen."""
+        return None if isinstance(aim, Calibrate) else gain_of(self.posterior, aim.posterior, self.among)
+
+    def _sum(self, chosen: Sequence[Chosen]) -> float | None:
+        dollars = self._dollars[[c.route for c in chosen]]
+        return None if np.isnan(dollars).any() else float(dollars.sum())
+
+    def _suggestion(self, cell: Chosen) -> Suggestion:
+        cost = self.costs[cell.route]
+        return Suggestion(self.data.tasks[cell.task], self.routes[cell.route], cell.gain, cost.dollars, cost.basis)
+
+    def _require_payable(self, start: _Start, budget: float) -> None:
+        if np.isnan(self._price[start.asked]).all():
+            raise InputError(
+                f"no cost of any of these {len(start.asked)} pairs is known, so ${budget:g} cannot be turned into "
+                "runs; say how many with --runs, or import outcomes with costs"
+            )
+        left = np.flatnonzero(start.free.any(axis=0))
+        if len(left) and self._price[left].min() > budget:
+            cheapest = int(left[self._price[left].argmin()])
+            raise NoRoute(
+                f"${budget:g} buys no run: the cheapest that is left, of {self.routes[cheapest]}, costs about "
+                f"{show_dollars(float(self._price[cheapest]))}; raise the budget or widen the pool"
+            )
+
+    def _feasible(self, asked: list[int], max_cost: float | None) -> list[int]:
+        """Those that keep the cap; what is not known to keep it is left out."""
+        if max_cost is None:
+            return asked
+        left = [j for j in asked if self._dollars[j] <= max_cost]
+        unknown = sum(bool(np.isnan(self._dollars[j])) for j in asked)
+        self.excluded = {"over max_cost": len(asked) - len(left) - unknown, "cost unknown": unknown}
+        self.excluded = {reason: n for reason, n in self.excluded.items() if n}
+        if not left:
+            known = [j for j in asked if np.isfinite(self._dollars[j])]
+            cheapest = min(known, key=lambda j: self._dollars[j], default=None)
+            said = "no cost of any is known" if cheapest is None else (
+                f"the cheapest is {self.routes[cheapest]} at about {show_dollars(float(self._dollars[cheapest]))}"
+            )  # fmt: skip
+            raise NoRoute(
+                f"no pair of {len(asked)} costs at most ${max_cost:g} per run; {said}: raise the cap or widen the pool"
+            )
+        return left
+
+    def _notes(self, start: _Start, chosen: Sequence[Chosen], runs: int | None) -> tuple[str, ...]:
+        out, unknown = [], int(np.isnan(self._dollars[start.asked]).sum())
+        if not start.free.any():
+            out.append("every cell of these pairs and tasks was run or is being run; there is nothing left to suggest")
+        elif len(chosen) == MOST and (runs is None or runs > MOST):
+            out.append(f"only the first {MOST:,} runs are listed: what they show will change what comes next")
+        if 0 < unknown < len(start.asked):
+            out.append(f"{unknown} pairs have no known cost and count as dear as the dearest that has one")
+        guessed = sorted({str(self.routes[c.route]) for c in chosen if self.costs[c.route].basis in GUESSES})
+        if guessed:
+            shown = ", ".join(guessed[:3]) + (f" and {len(guessed) - 3} more" if len(guessed) > 3 else "")
+            out.append(f"what {shown} costs is a guess from other pairs; a few runs first, such as --runs 5, will tell")
+        return tuple(out)
+
+
+class _Start(NamedTuple):
+    """Where the choice of a batch begins."""
+
+    aim: Best | Frontier | Calibrate
+    free: NDArray[np.bool_]
+    """(tasks, routes): what may be run."""
+    asked: list[int]
+
+
+def expected_costs(routes: Sequence[Route], here: ExpectedCosts, there: RouteCosts) -> list[Cost]:
+    """The pair's own cost here, else elsewhere, else what its model and harness cost here, else elsewhere."""
+    out = []
+    for own, other in zip(here.of_all(routes), there.of_all(routes), strict=True):
+        nearer = own.basis == "route" or other.dollars is None or (other.basis != "route" and own.dollars is not None)
+        basis = "history" if other.basis == "route" else "history estimate"
+        out.append(own if nearer else Cost(other.dollars, basis))
+    return out
+
+
+def _require_limits(budget: float | None, runs: int | None) -> None:
+    if budget is None and runs is None:
+        raise UsageError("how many runs? give --budget DOLLARS, --runs N, or both")
+    if budget is not None and not (budget > 0.0 and np.isfinite(budget)):
+        raise UsageError(f"the budget {budget} is not a number of dollars above 0")
+    if runs is not None and runs < 1:
+        raise UsageError(f"the number of runs, {runs}, is not at least 1")
+
+
+def _require_stakes(value: float, horizon: int) -> None:
+    if not (value >= 0.0 and np.isfinite(value)):
+        raise UsageError(f"the value of a solved task, {value}, is not a number of dollars of at least 0")
+    if horizon < 1:
+        raise UsageError(f"the horizon {horizon} is not a number of tasks of at least 1")

@@ -1,0 +1,60 @@
+"""From an aim to a batch: the most telling cells, one after the other, each as if those before it had been run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hmrouter.probe.aims import Aim
+from hmrouter.state import Floats
+
+MOST = 1000
+"""Runs in a batch: what is found out meanwhile makes a longer list useless."""
+
+
+class Chosen(NamedTuple):
+    """One cell of a batch."""
+
+    task: int
+    route: int
+    gain: float
+    """What it takes from the standard deviation of what is asked."""
+
+
+def choose(
+    aim: Aim,
+    free: NDArray[np.bool_],
+    order: NDArray[np.int64],
+    cost: Floats | None = None,
+    budget: float | None = None,
+    runs: int | None = None,
+) -> list[Chosen]:
+    """The next cells among those that are `free` (tasks, routes), best first; the aim goes on from there.
+
+    With a budget it is what a cell tells per dollar that counts, `cost` (routes,) being the dollars of one run. Of
+    cells that tell the same, that of the task with the lowest `order` (tasks,) comes first.
+    """
+    free, out = free.copy(), list[Chosen]()
+    left = np.inf if budget is None else budget
+    price = np.zeros(free.shape[1]) if cost is None or budget is None else np.maximum(cost, 1e-6)
+    while len(out) < min(MOST, runs if runs is not None else MOST):
+        payable = free & (price <= left * (1.0 + 1e-12))[None, :]
+        if not payable.any():
+            break
+        told = aim.told()
+        value = np.where(payable, told.variance if told.preferred is None else told.preferred, -1.0)
+        if budget is not None:
+            value /= price[None, :]
+        # Rounding must not decide between cells that tell the same.
+        best = float(value.max())
+        tasks, routes = np.nonzero(value >= best - 1e-9 * abs(best))
+        first = int(order[tasks].argmin())
+        task, route = int(tasks[first]), int(routes[first])
+        before, after = told.of[route], max(told.of[route] - told.variance[task, route], 0.0)
+        out.append(Chosen(task, route, float(np.sqrt(before) - np.sqrt(after))))
+        aim.imagine(task, route)
+        free[task, route] = False
+        left -= float(price[route])
+    return out

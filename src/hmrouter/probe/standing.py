@@ -1,0 +1,161 @@
+"""How things stand: which route leads, how sure that is, what is left to lose, and whether more runs are worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hmrouter.errors import UsageError
+from hmrouter.policy import show_dollars
+from hmrouter.probe.aims import contrast_of
+from hmrouter.probe.posterior import Posterior
+from hmrouter.types import Route
+from hmrouter.uncertainty import best_and_regret
+
+Z90 = 1.6448536269514722
+WIDER = 1.2
+"""Successes and failures are no Gaussian numbers. In simulated worlds of them the leader was the best in 80 of 100
+cases where the model said 90; with so many times the variance, in 90."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A route's success rate on the suite, as it is known now."""
+
+    route: Route
+    success: float
+    low: float
+    high: float
+    """90% interval."""
+
+    @classmethod
+    def of(cls, route: Route, mean: float, sd: float) -> Rate:
+        """From a Gaussian.
+
+        >>> Rate.of(Route("gpt-5", "codex"), 0.97, 0.03).high
+        1.0
+        """
+        low, high = (min(max(mean + k * Z90 * sd, 0.0), 1.0) for k in (-1, 1))
+        return cls(route, min(max(mean, 0.0), 1.0), low, high)
+
+    @property
+    def width(self) -> float:
+        """Of the interval, in points."""
+        return 100.0 * (self.high - self.low)
+
+    def __str__(self) -> str:
+        return f"{self.route} at {self.success:.0%} (90% interval {self.low:.0%} to {self.high:.0%})"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Which route leads, and how sure that is."""
+
+    leader: Rate
+    challenger: Rate | None
+    """The one that is expected to be ahead of the leader by most; None where there is no other."""
+    p_best: float
+    """Probability that no other route is better than the leader."""
+    regret: float
+    """What the leader is expected to lose against the best, in success."""
+    routes: int
+    runs: int
+    """Cells that were run of them."""
+
+    @classmethod
+    def of(cls, posterior: Posterior, routes: Sequence[Route], among: Sequence[int]) -> Standing:
+        """The standing among some of the posterior's routes."""
+        some = np.array(among, dtype=np.int64)
+        contrast, sd = contrast_of(posterior, some), np.sqrt(WIDER * np.maximum(np.diag(posterior.cov), 0.0))
+        first, second = int(contrast.argmax()), int(contrast.argmin())
+        cov = WIDER * posterior.cov[np.ix_(some, some)]
+        p, regret = best_and_regret(posterior.mean[some], cov, among.index(first))
+
+        def rate(j: int) -> Rate:
+            return Rate.of(routes[j], float(posterior.mean[j]), float(sd[j]))
+
+        return cls(
+            rate(first), rate(second) if contrast[second] < 0 else None, float(p[among.index(first)]), regret,
+            len(some), int((posterior.run[:, some] > 0).sum()),
+        )  # fmt: skip
+
+    def words(self) -> list[str]:
+        """The same in sentences."""
+        if self.challenger is None:
+            return [
+                f"{self.leader} is the only pair, so there is nothing to choose; {self.runs:,} runs stand behind it."
+            ]
+        return [
+            f"{self.leader} leads {self.routes} pairs after {self.runs:,} runs; next is {self.challenger}.",
+            f"It is the best with a probability of {self.p_best:.0%}. Choosing it now is expected to lose "
+            f"{100 * self.regret:.1f} points of success against the best.",
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a batch of runs is worth beside what it costs."""
+
+    runs: int
+    points: float
+    """How much success the choice after the batch is expected to gain, as a fraction."""
+    cost: float | None
+    """Dollars; None where no cost is known."""
+    value: float
+    """Dollars that a solved task is worth."""
+    horizon: int
+    """Tasks that the choice will serve."""
+
+    @property
+    def dollars(self) -> float:
+        """What the gain is worth."""
+        return self.points * self.value * self.horizon
+
+    @property
+    def net(self) -> float:
+        """What is left of that after paying for the runs; of an unknown price, nothing."""
+        return 0.0 if self.cost is None else self.dollars - self.cost
+
+    def words(self) -> str:
+        """In a sentence."""
+        price = "at a cost that is not known" if self.cost is None else f"for about {show_dollars(self.cost)}"
+        return (
+            f"The next {self.runs} runs, {price}, are expected to improve the choice by {100 * self.points:.2f} "
+            f"points: worth about {show_dollars(self.dollars)} if a solved task is worth {show_dollars(self.value)} "
+            f"and the choice serves {self.horizon:,} tasks."
+        )
+
+
+def gain_of(before: Posterior, after: Posterior, among: Sequence[int]) -> float:
+    """How much better the choice among these routes will be, in expectation, once `after` is known of them.
+
+    The means will move by a Gaussian whose covariance is what the runs take away from that of the routes.
+    """
+    some = np.array(among, dtype=np.int64)
+    moved = (before.cov - after.cov)[np.ix_(some, some)]
+    mean = before.mean[some]
+    return best_and_regret(mean, moved, int(mean.argmax()))[1]
+
+
+def advice(standing: Standing, outlook: Sequence[Worth], confidence: float) -> tuple[str, str]:
+    """`stop` or `go on`, and why, given what longer and longer batches are worth."""
+    if not 0.0 < confidence <= 1.0:
+        raise UsageError(f"--confidence {confidence:g} is not a probability; give one above 0, at most 1")
+    if standing.challenger is None:
+        return "stop", "there is nothing to choose from"
+    if standing.p_best >= confidence:
+        return "stop", f"the leader is the best with a probability of at least {confidence:.0%}"
+    if not outlook:
+        return "stop", "nothing is left to run"
+    if any(worth.cost is None for worth in outlook):
+        return "go on", "it is not sure yet; what more runs cost is not known, so whether they pay is yours to say"
+    if not any(worth.net > 0.0 for worth in outlook):
+        return "stop", "more runs cost more than they are worth"
+    return "go on", f"the next {best_of(outlook).runs} runs are worth more than they cost"
+
+
+def best_of(outlook: Sequence[Worth]) -> Worth:
+    """The batch that is worth most beyond its price; of those without a known one, the first."""
+    return max(outlook, key=lambda worth: worth.net)

@@ -1,0 +1,110 @@
+"""The joint Gaussian: the same as conditioning a dense one over all routes and all tasks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hmrouter.dataset import Dataset
+from hmrouter.probe.posterior import Posterior, prior_of
+from hmrouter.scorers.prior import Prior
+from hmrouter.state import Floats
+from hmrouter.types import Outcome, Route, Task
+
+ROUTES = tuple(sorted(Route(m, h) for m in ("big", "small") for h in ("a", "b")))
+TASKS = tuple(Task(f"t{i}") for i in range(5))
+Cell = tuple[int, int, float]
+
+cells = st.dictionaries(
+    st.tuples(st.integers(0, len(TASKS) - 1), st.integers(0, len(ROUTES) - 1)), st.sampled_from([0.0, 0.5, 1.0])
+).map(lambda found: [(t, r, y) for (t, r), y in found.items()])
+
+
+def dense(prior: Prior, seen: list[Cell], fade: Floats | None = None) -> tuple[Floats, Floats]:
+    """Mean and covariance of (routes, tasks) given the cells, the plain way."""
+    n, m = len(ROUTES), len(TASKS)
+    mean = np.concatenate([prior.mean(ROUTES), np.zeros(m)])
+    cov = np.zeros((n + m, n + m))
+    cov[:n, :n] = prior.cov(ROUTES, ROUTES)
+    cov[n:, n:] = prior.shares.task * prior.variance * np.eye(m)
+    x = np.array([np.eye(n + m)[r] + np.eye(n + m)[n + t] for t, r, _ in seen]).reshape(len(seen), n + m)
+    noise = prior.shares.noise * prior.variance / (np.ones(len(seen)) if fade is None else fade)
+    by = cov @ x.T @ np.linalg.inv(x @ cov @ x.T + np.diag(noise))
+    return mean + by @ (np.array([y for *_, y in seen]) - x @ mean), cov - by @ x @ cov
+
+
+def empty() -> Posterior:
+    return Posterior.of(Dataset([], routes=ROUTES, tasks=TASKS))
+
+
+@given(cells)
+@settings(max_examples=60, deadline=None)
+def test_cells_added_one_by_one_give_the_dense_posterior(seen: list[Cell]) -> None:
+    posterior = empty()
+    for cell in seen:
+        posterior.add(*cell)
+    mean, cov = dense(prior_of(np.array([]), None), seen)
+    np.testing.assert_allclose(posterior.mean, mean[: len(ROUTES)], atol=1e-9)
+    np.testing.assert_allclose(posterior.cov, cov[: len(ROUTES), : len(ROUTES)], atol=1e-9)
+    for task in range(len(TASKS)):
+        for route in range(len(ROUTES)):
+            expected = mean[route] + mean[len(ROUTES) + task]
+            assert posterior.expected(task, route) == pytest.approx(expected, abs=1e-9)
+
+
+@given(cells.filter(bool))
+@settings(max_examples=40, deadline=None)
+def test_a_data_set_gives_the_dense_posterior(seen: list[Cell]) -> None:
+    data = Dataset([Outcome(TASKS[t], ROUTES[r], y) for t, r, y in seen], routes=ROUTES, tasks=TASKS)
+    mean, cov = dense(prior_of(data.cells.score, None), seen)
+    posterior = Posterior.of(data)
+    np.testing.assert_allclose(posterior.mean, mean[: len(ROUTES)], atol=1e-9)
+    np.testing.assert_allclose(posterior.cov, cov[: len(ROUTES), : len(ROUTES)], atol=1e-9)
+
+
+def test_what_has_faded_counts_less() -> None:
+    seen = [(0, 0, 1.0), (0, 1, 0.0), (1, 1, 1.0)]
+    data = Dataset([Outcome(TASKS[t], ROUTES[r], y) for t, r, y in seen], routes=ROUTES, tasks=TASKS)
+    data.cells.fade[:] = fade = np.array([0.25, 1.0, 0.5])
+    mean, cov = dense(prior_of(data.cells.score, None), seen, fade)
+    posterior = Posterior.of(data)
+    np.testing.assert_allclose(posterior.mean, mean[: len(ROUTES)], atol=1e-9)
+    np.testing.assert_allclose(posterior.cov, cov[: len(ROUTES), : len(ROUTES)], atol=1e-9)
+    posterior.add(0, 2, 1.0)
+    mean, _ = dense(prior_of(data.cells.score, None), [*seen, (0, 2, 1.0)], np.array([0.25, 1.0, 0.5, 1.0]))
+    np.testing.assert_allclose(posterior.mean, mean[: len(ROUTES)], atol=1e-9)
+
+
+@given(cells, st.integers(0, len(TASKS) - 1), st.integers(0, len(ROUTES) - 1), st.sampled_from([0.0, 1.0]))
+@settings(max_examples=60, deadline=None)
+def test_a_gain_is_what_the_cell_takes_from_the_variance(seen: list[Cell], task: int, route: int, score: float) -> None:
+    posterior = empty()
+    for cell in seen:
+        posterior.add(*cell)
+    contrasts, weights = np.array([[1.0, -1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]), np.array([0.25, 0.75])
+    told = [posterior.gains(c)[task, route] for c in contrasts]
+    assert posterior.gains(contrasts, weights)[task, route] == pytest.approx(weights @ told)
+    if (task, route) in {(t, r) for t, r, _ in seen}:
+        return
+    after = posterior.copy()
+    after.add(task, route, score)
+    for contrast, gain in zip(contrasts, told, strict=True):
+        taken = contrast @ (posterior.cov - after.cov) @ contrast
+        assert gain == pytest.approx(taken, abs=1e-12)
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    posterior = empty()
+    before = posterior.cov.copy()
+    posterior.copy().add(0, 0, 1.0)
+    np.testing.assert_array_equal(posterior.cov, before)
+    assert not posterior.run.any()
+
+
+def test_the_challenger_tells_more_on_a_task_that_the_leader_was_run_on() -> None:
+    posterior = empty()
+    posterior.add(0, 0, 1.0)
+    gains = posterior.gains(np.array([1.0, -1.0, 0.0, 0.0]))
+    assert gains[0, 1] > gains[1, 1]

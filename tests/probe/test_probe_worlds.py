@@ -1,0 +1,56 @@
+"""In simulated worlds: what the stop rule says is right, and batches lose little against one run at a time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from hmrouter.probe.aims import Best
+from hmrouter.probe.posterior import Posterior
+from hmrouter.probe.select import choose
+from hmrouter.probe.standing import Standing
+
+Planted = Callable[..., Any]
+
+
+def buy(world: Any, batch: int, runs: int, seed: int) -> Iterator[Posterior]:
+    """What is believed after every tenth run."""
+    have, free = np.zeros(len(world.data.cells), dtype=bool), np.ones(world.at.shape, dtype=bool)
+    rng, posterior = np.random.default_rng(seed), Posterior.of(world.data.keep(have))
+    for _ in range(runs // 10):
+        for _ in range(10 // batch):
+            for task, route, _ in choose(Best(posterior), free, rng.permutation(len(free)), runs=batch):
+                have[world.at[task, route]], free[task, route] = True, False
+                posterior.add(task, route, float(world.data.cells.score[world.at[task, route]]))
+        posterior = Posterior.of(world.data.keep(have))
+        yield posterior
+
+
+def test_the_leader_is_the_best_as_often_as_is_said(planted: Planted) -> None:
+    said, right = [], []
+    for seed in itertools.count():
+        world = planted(seed, models=2, harnesses=2, tasks=40)
+        routes = world.data.routes
+        for posterior in buy(world, batch=10, runs=100, seed=seed):
+            standing = Standing.of(posterior, routes, list(range(len(routes))))
+            if standing.p_best >= 0.9:
+                said.append(standing.p_best)
+                right.append(routes[int(world.effects.argmax())] == standing.leader.route)
+                break
+        if len(right) == 100:
+            break
+    assert 0.9 <= np.mean(said) < 0.95
+    assert 85 <= sum(right) <= 95
+
+
+def test_batches_of_ten_lose_little(planted: Planted) -> None:
+    def regret(world: Any, batch: int, seed: int) -> float:
+        lost = [world.effects.max() - world.effects[p.mean.argmax()] for p in buy(world, batch, 100, seed)]
+        return float(np.mean(lost))
+
+    worlds = {seed: planted(seed, tasks=60) for seed in range(120)}
+    single, batched = ([regret(world, n, seed) for seed, world in worlds.items()] for n in (1, 10))
+    assert np.mean(batched) <= 1.2 * np.mean(single)
