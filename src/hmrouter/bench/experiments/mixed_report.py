@@ -52,7 +52,7 @@ def mixed_figures(rows: Sequence[Row]) -> list[Figure]:
         return []
     return [
         Figure(
-            "mixed", "Several suites as one workload", "bars", "", "points of normalised accuracy above Fixed", series,
+            "mixed", "Several suites as one workload", "bars", "", "points above Fixed", series,
             x_names=[g.replace("+", " + ") for g in groups], reference=0.0,
             note="Fixed is one pair for all suites of a group; fixed_per_suite knows the suite of every task.",
         )
