@@ -110,17 +110,29 @@ def rows_of(
 
 def test_runs_are_counted_to_where_the_curve_stays_below() -> None:
     n = len(BOUGHT)
-    steep = [0.2, 0.0, 0.2, *[0.04] * (n - 3)]  # its first dip does not count
-    rows = rows_of({"uniform_alone": [*[0.3] * (n - 1), 0.05], "probe": steep}, "regret", BOUGHT)
+    curves = {
+        "uniform_means": [*[0.3] * (n - 1), 0.15],
+        "uniform_alone": [*[0.3] * (n - 1), 0.05],
+        "probe": [0.2, 0.0, 0.2, 0.1, *[0.04] * (n - 4)],  # its first dip does not count
+    }
+    rows = rows_of(curves, "regret", BOUGHT)
     rows += rows_of({"random": [0.1] * len(SEEN), "probe": [0.2, *[0.1] * (len(SEEN) - 1)]}, "error", SEEN, "new ")
-    assert probe_sentence(rows) == f"Runs to the regret that uniform running has after 320: probe {BOUGHT[3]}."
+    assert probe_sentence(rows).endswith(f"by mean scores: probe {BOUGHT[3]}; by the same model: probe {BOUGHT[4]}.")
     needed, levels, new = probe_tables(rows)
-    assert [row[:2] for row in needed.rows] == [["uniform_alone", 320], ["probe", BOUGHT[3]]]
-    assert levels.rows[0] == ["1", 30.0, 20.0]
+    assert [row[:3] for row in needed.rows][1:] == [["uniform_alone", 320, 320], ["probe", BOUGHT[3], BOUGHT[4]]]
+    assert levels.rows[0] == ["1", 30.0, 30.0, 20.0]
     assert f"probe {SEEN[1]}" in new.note
     assert [f.name for f in probe_figures(rows)] == ["probe", "probe_history", "probe_new"]
     assert probe_sentence([]) == ""
     assert probe_tables([]) == [] == probe_figures([])
+
+
+def test_plain_means_are_those_of_the_runs(ladder: Benchmark) -> None:
+    experiment, plan = Probe(), Plan([ladder], ["uniform_means"], 1)
+    (unit,) = experiment.units(plan)
+    rows = {r["runs"]: r["regret"] for r in experiment.run(unit, ladder, plan)}
+    assert rows[320] == pytest.approx(0.0)
+    assert rows[1] > 0.0
 
 
 def test_the_keys_of_its_rows_are_documented(ladder: Benchmark) -> None:

@@ -4,7 +4,7 @@ uniform     every route in turn, on tasks at random
 random      any cell
 halving     successive halving: all routes on a few tasks, the better half on more, and so on
 thompson    top-two Thompson sampling: the best route of a draw from the posterior, or by chance of another draw
-probe       the cell that tells most about leader and challenger (`hmrouter.probe`)
+probe       the cell that tells most about the leader and its challengers (`hmrouter.probe`)
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Thompson(Buyer):
 
 
 class Probing(Buyer):
-    """The cell that tells most about leader and challenger."""
+    """The cell that tells most about the leader and its challengers."""
 
     name: ClassVar[str] = "probe"
 

@@ -10,38 +10,46 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hmrouter.probe.posterior import Posterior
+from hmrouter.probe.posterior import Ints, Posterior
 from hmrouter.state import Floats
 
+CHALLENGERS = 4
+"""With so many at a time the leader is compared: with one, later runs go to too few routes, with many, early ones to
+too many."""
+WATCHED = 32
+"""Of many routes, those are looked at whose runs on a fresh task would tell most."""
+CERTAIN = 0.05
+"""No ending is taken for more certain than this."""
 LEVELS = 8
 """Of the frontier: at so many caps on the cost, the best pair is asked for."""
 
 
 class Told(NamedTuple):
-    """What each cell would tell."""
+    """What cells would tell."""
 
+    routes: Ints
+    """Of which routes: those whose cells may tell most."""
     variance: Floats
-    """(tasks, routes): what it takes from the variance of what is asked."""
+    """(tasks, these routes): what each cell takes from the variance of what is asked."""
+    preferred: Floats
+    """(tasks, these routes): what cells are ranked by."""
     of: Floats
-    """(routes,): that variance, as it is now."""
-    preferred: Floats | None = None
-    """(tasks, routes): what cells are ranked by, if not by their variance."""
+    """(these routes,): the variance of what is asked, as it is now."""
 
 
 class Aim(Protocol):
     """What is asked of the next executions."""
 
-    def told(self) -> Told:
-        """How much each cell would tell now."""
+    def told(self, runnable: Ints) -> Told:
+        """How much each cell would tell now, of those routes that can be run."""
 
     def imagine(self, task: int, route: int) -> None:
         """Go on as if that cell had been run, however it ended."""
 
 
 class _Sequel:
-    """A posterior that goes on with runs that are only imagined.
+    """Contrasts of a posterior that goes on with runs that are only imagined.
 
     Their outcomes are drawn from what is expected of them, as a coin is tossed: in one possible future, so that a batch
     looks at as many leaders and challengers as runs made one by one would. The same question has the same answer.
@@ -53,22 +61,36 @@ class _Sequel:
 
     def imagine(self, task: int, route: int) -> None:
         """Go on as if that cell had been run."""
-        self.posterior.add(task, route, float(self._rng.random() < self.posterior.expected(task, route)))
+        expected = self.posterior.expected(np.array([route]))[task, 0]
+        self.posterior.add(task, route, float(self._rng.random() < expected))
+
+    def _told(self, contrasts: Floats, weights: Floats, runnable: Ints) -> Told:
+        """The variance that each cell takes from the contrasts, in their weighted mean.
+
+        Cells are ranked by it times p (1 - p): a run whose ending is all but certain tells less than a Gaussian model
+        knows.
+        """
+        p, cov = self.posterior, self.posterior.cov
+        if len(runnable) > WATCHED:
+            fresh = weights @ (contrasts @ cov[:, runnable]) ** 2 / np.diag(cov)[runnable]
+            runnable = runnable[np.sort(np.argsort(-fresh, kind="stable")[:WATCHED])]
+        variance = p.gains(contrasts, weights, runnable)
+        success = np.clip(p.expected(runnable), CERTAIN, 1.0 - CERTAIN)
+        of = float(weights @ np.einsum("ij,jk,ik->i", contrasts, cov, contrasts))
+        return Told(runnable, variance, variance * success * (1.0 - success), np.full(len(runnable), of))
 
 
 class Best(_Sequel):
-    """Which route is the best: cells that tell the leader from its challenger."""
+    """Which route is the best: cells that tell the leader from its challengers."""
 
     def __init__(self, posterior: Posterior, among: Sequence[int] | None = None) -> None:
         """`among`: the routes that may win, all if None."""
         super().__init__(posterior)
         self._among = np.arange(len(posterior.mean)) if among is None else np.array(among, dtype=np.int64)
 
-    def told(self) -> Told:
-        """The variance that each cell takes from the difference of the two."""
-        contrast = contrast_of(self.posterior, self._among)
-        of = float(contrast @ self.posterior.cov @ contrast)
-        return Told(self.posterior.gains(contrast), np.full(len(contrast), of))
+    def told(self, runnable: Ints) -> Told:
+        """How much each cell would tell now."""
+        return self._told(*contrasts_of(self.posterior, self._among), runnable)
 
 
 class Frontier(_Sequel):
@@ -81,31 +103,32 @@ class Frontier(_Sequel):
         caps = np.unique(np.quantile(cost[known], np.linspace(0.0, 1.0, LEVELS), method="higher"))
         self._levels = [np.array([j for j in known if cost[j] <= cap], dtype=np.int64) for cap in caps]
 
-    def told(self) -> Told:
-        """The variance that each cell takes from the differences, in the mean of the levels."""
-        every = np.array([contrast_of(self.posterior, level) for level in self._levels])
-        contrasts, times = np.unique(every, axis=0, return_counts=True)
-        weights = times / times.sum()
-        of = float(weights @ np.einsum("ij,jk,ik->i", contrasts, self.posterior.cov, contrasts))
-        return Told(self.posterior.gains(contrasts, weights), np.full(len(self.posterior.mean), of))
+    def told(self, runnable: Ints) -> Told:
+        """How much each cell would tell now."""
+        contrasts, weights = zip(*(contrasts_of(self.posterior, level) for level in self._levels), strict=True)
+        return self._told(np.concatenate(contrasts), np.concatenate(weights) / len(self._levels), runnable)
 
 
-def contrast_of(posterior: Posterior, among: NDArray[np.int64]) -> Floats:
-    """Leader minus challenger among some routes; of a single one, that route.
+def contrasts_of(posterior: Posterior, among: Ints) -> tuple[Floats, Floats]:
+    """Leader minus each of its challengers among some routes, and their weights; of a single route, that route.
 
-    The leader has the highest mean. The challenger is the one that is expected to be ahead of it by most, E[(e_r -
-    e_leader)+]: near enough, or unknown enough, to matter.
+    The leader has the highest mean. The challengers are those that are expected to be ahead of it by most, E[(e_r -
+    e_leader)+]: near enough, or unknown enough, to matter; the first by most. Their weights, which sum to 1, are how
+    fast that expectation falls with the variance of the difference: phi(z) / sd.
     """
     from scipy.special import ndtr
 
-    mean, cov, contrast = posterior.mean[among], posterior.cov, np.zeros(len(posterior.mean))
-    leader = int(among[mean.argmax()])
-    contrast[leader] = 1.0
+    cov, leader = posterior.cov, int(among[posterior.mean[among].argmax()])
     others = among[among != leader]
-    if len(others):
-        variance = np.diag(cov)[others] + cov[leader, leader] - 2.0 * cov[leader, others]
-        sd = np.sqrt(np.maximum(variance, 1e-18))
-        z = (posterior.mean[others] - posterior.mean[leader]) / sd
-        ahead = sd * (np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi) + z * ndtr(z))
-        contrast[others[ahead.argmax()]] = -1.0
-    return contrast
+    if not len(others):
+        return np.eye(len(posterior.mean))[[leader]], np.ones(1)
+    variance = np.diag(cov)[others] + cov[leader, leader] - 2.0 * cov[leader, others]
+    sd = np.sqrt(np.maximum(variance, 1e-18))
+    z = (posterior.mean[others] - posterior.mean[leader]) / sd
+    ahead = sd * (np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi) + z * ndtr(z))
+    first = np.argsort(-ahead, kind="stable")[:CHALLENGERS]
+    contrasts = np.zeros((len(first), len(posterior.mean)))
+    contrasts[:, leader] = 1.0
+    contrasts[np.arange(len(first)), others[first]] = -1.0
+    weights = np.exp(-0.5 * (z[first] ** 2 - (z[first] ** 2).min())) / sd[first]
+    return contrasts, np.asarray(weights / weights.sum())

@@ -18,6 +18,7 @@ import numpy as np
 
 from hmrouter.cells import Cells
 from hmrouter.probe.aims import Told
+from hmrouter.probe.posterior import Ints
 from hmrouter.state import Floats
 
 GRID = np.linspace(-6.0, 6.0, 121)
@@ -105,18 +106,17 @@ class Ability:
 class Calibrate:
     """The success rates of some routes, such as those of a new model: the tasks that tell most about each."""
 
-    def __init__(self, abilities: Mapping[int, Ability], shape: tuple[int, int]) -> None:
-        """`abilities`: of the routes asked about, by their number; `shape`: tasks and routes."""
+    def __init__(self, abilities: Mapping[int, Ability]) -> None:
+        """`abilities`: of the routes asked about, by their number."""
         self.abilities = dict(abilities)
-        self._shape = shape
 
-    def told(self) -> Told:
+    def told(self, runnable: Ints) -> Told:
         """The variance that a run takes from its own route's rate; routes that are not asked about tell nothing."""
-        variance, of, preferred = np.zeros(self._shape), np.zeros(self._shape[1]), np.zeros(self._shape)
-        for route, ability in self.abilities.items():
-            variance[:, route], of[route] = ability.told()
-            preferred[:, route] = ability.preferred()
-        return Told(variance, of, preferred)
+        routes = [j for j in runnable.tolist() if j in self.abilities]
+        both = [self.abilities[j].told() for j in routes]
+        variance, of = np.stack([v for v, _ in both], axis=1), np.array([total for _, total in both])
+        preferred = np.stack([self.abilities[j].preferred() for j in routes], axis=1)
+        return Told(np.array(routes, dtype=np.int64), variance, preferred, of)
 
     def imagine(self, task: int, route: int) -> None:
         """Go on as if that cell had been run."""

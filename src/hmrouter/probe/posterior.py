@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hmrouter.dataset import Dataset
 from hmrouter.scorers.base import Belief
@@ -24,6 +25,8 @@ from hmrouter.scorers.pooled import Pooled
 from hmrouter.scorers.prior import Prior, Shares
 from hmrouter.state import Floats
 from hmrouter.types import Route
+
+Ints = NDArray[np.int64]
 
 
 class Posterior:
@@ -65,10 +68,10 @@ class Posterior:
         new.__dict__.update({k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.__dict__.items()})
         return new
 
-    def expected(self, task: int, route: int) -> float:
-        """The score that a cell is expected to have."""
-        om = float(self._share()[task])
-        return float(self.mean[route] + om * (self._scores[task] - self.run[task] @ self.mean))
+    def expected(self, routes: Ints) -> Floats:
+        """The score that each cell of these routes is expected to have, (tasks, routes)."""
+        of_task = self._share() * (self._scores - self.run @ self.mean)
+        return np.asarray(self.mean[routes][None, :] + of_task[:, None])
 
     def add(self, task: int, route: int, score: float) -> None:
         """Take in one more cell. What follows for `cov` does not depend on its score."""
@@ -77,7 +80,8 @@ class Posterior:
         om = float(self._share()[task])
         gain = self.cov[:, route] - om * self._with_sums[task]
         spread = float(gain[route] - om * (self.run[task] @ gain)) + self._noise * (1.0 + om)
-        self.mean = self.mean + gain * ((score - self.expected(task, route)) / spread)
+        expected = self.mean[route] + om * (self._scores[task] - self.run[task] @ self.mean)
+        self.mean = self.mean + gain * ((score - expected) / spread)
         self._scores[task] += score
         to_sums = self.run @ gain
         dger(-1.0 / spread, gain, gain, a=self.cov.T, overwrite_a=True)
@@ -88,23 +92,23 @@ class Posterior:
         self.run[task, route] += 1.0
         self._n[task] += 1.0
 
-    def gains(self, contrasts: Floats, weights: Floats | None = None) -> Floats:
+    def gains(self, contrasts: Floats, weights: Floats, routes: Ints) -> Floats:
         """(c'Sigma x)^2 / (x'Sigma x + sigma^2), (tasks, routes): the variance that a cell takes from c'e.
 
-        Of several contrasts, one per row, their mean with these weights.
+        Of several contrasts, one per row, the sum with these weights.
         """
-        rows = np.atleast_2d(contrasts)
-        om, total = self._share(), np.zeros(self.run.shape)
-        for weight, of_contrast in zip(np.ones(1) if weights is None else weights, rows @ self.cov, strict=True):
-            told = of_contrast[None, :] - (om * (self.run @ of_contrast))[:, None]
-            told *= told
-            told *= weight
-            total += told
-        spread = (-2.0 * om)[:, None] * self._with_sums
-        spread += np.diag(self.cov)[None, :]
+        om, of_routes = self._share(), contrasts @ self.cov  # (contrasts, all routes)
+        of_tasks = om[:, None] * (self.run @ of_routes.T)  # (tasks, contrasts)
+        of_routes = of_routes[:, routes]
+        # sum_k w_k (of_routes - of_tasks)^2, multiplied out: one product of matrices, however many contrasts there are
+        told: Floats = (-2.0 * weights * of_tasks) @ of_routes
+        told += (weights @ of_routes**2)[None, :]
+        told += (of_tasks**2 @ weights)[:, None]
+        spread = (-2.0 * om)[:, None] * self._with_sums[:, routes]
+        spread += np.diag(self.cov)[routes][None, :]
         spread += (om**2 * self._sums + self._noise * (1.0 + om))[:, None]
-        total /= spread
-        return total
+        told /= spread
+        return np.maximum(told, 0.0, out=told)
 
     def _share(self) -> Floats:
         """om of each task: how far what is known of its cells says something about one more."""

@@ -166,7 +166,7 @@ class Prober:
 
     def _aim(self, goal: Goal, asked: list[int]) -> Best | Frontier | Calibrate:
         if goal is Goal.PAIR:
-            return Calibrate(self._abilities(asked), self.posterior.run.shape)
+            return Calibrate(self._abilities(asked))
         if goal is Goal.BEST:
             return Best(self.posterior, asked)
         if not np.isfinite(self._dollars[asked]).any():

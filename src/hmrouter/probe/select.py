@@ -41,18 +41,20 @@ def choose(
     price = np.zeros(free.shape[1]) if cost is None or budget is None else np.maximum(cost, 1e-6)
     while len(out) < min(MOST, runs if runs is not None else MOST):
         payable = free & (price <= left * (1.0 + 1e-12))[None, :]
-        if not payable.any():
+        runnable = np.flatnonzero(payable.any(axis=0))
+        if not len(runnable):
             break
-        told = aim.told()
-        value = np.where(payable, told.variance if told.preferred is None else told.preferred, -1.0)
+        told = aim.told(runnable)
+        value = np.where(payable[:, told.routes], told.preferred, -1.0)
         if budget is not None:
-            value /= price[None, :]
+            value /= price[told.routes][None, :]
         # Rounding must not decide between cells that tell the same.
         best = float(value.max())
-        tasks, routes = np.nonzero(value >= best - 1e-9 * abs(best))
+        tasks, columns = np.nonzero(value >= best - 1e-9 * abs(best))
         first = int(order[tasks].argmin())
-        task, route = int(tasks[first]), int(routes[first])
-        before, after = told.of[route], max(told.of[route] - told.variance[task, route], 0.0)
+        task, column = int(tasks[first]), int(columns[first])
+        route, before = int(told.routes[column]), told.of[column]
+        after = max(before - told.variance[task, column], 0.0)
         out.append(Chosen(task, route, float(np.sqrt(before) - np.sqrt(after))))
         aim.imagine(task, route)
         free[task, route] = False

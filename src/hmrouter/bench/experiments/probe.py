@@ -3,6 +3,7 @@
 The pool starts without outcomes. Runs are bought one at a time and read off the benchmark; after each, the route with
 the highest posterior mean is what would be chosen, and its regret is what it has less than the best route, in mean
 score over all tasks. Methods with `_alone` know the suite's own runs only; the others also what other benchmarks say.
+`uniform_means` is what is done without any of this: every route in turn, then the one with the highest mean.
 
 For a new model, all outcomes of one model are hidden, and one of its routes is run on k tasks: `random` takes the mean
 of k random ones, `random_curves` the same tasks with what other routes showed about them, and `probe` chooses them.
@@ -33,7 +34,7 @@ TIMES = 4
 """Every split is so many independent runs, whose mean is the row: single ones are mostly chance."""
 NEWCOMERS = 10
 """Routes that are taken for new in each split."""
-ALONE = "_alone"
+ALONE, MEANS = "_alone", "uniform_means"
 NEW = "new"
 NEW_METHODS = ("random", "random_curves", "probe_alone", "probe")
 
@@ -43,9 +44,10 @@ class Probe(Experiment):
 
     name: ClassVar[str] = "probe"
     title: ClassVar[str] = "Which executions to buy"
-    methods: ClassVar[Sequence[str]] = (*(f"{name}{ALONE}" for name in BUYERS), *BUYERS, "random_curves")
+    methods: ClassVar[Sequence[str]] = (MEANS, *(f"{name}{ALONE}" for name in BUYERS), *BUYERS, "random_curves")
     own_methods: ClassVar[Mapping[str, str]] = {
-        **{f"{name}{ALONE}": "safe_alone" for name in BUYERS}, **dict.fromkeys(BUYERS, "safe"), "random_curves": "safe",
+        MEANS: "fixed", **{f"{name}{ALONE}": "safe_alone" for name in BUYERS}, **dict.fromkeys(BUYERS, "safe"),
+        "random_curves": "safe",
     }  # fmt: skip
     quick: ClassVar[Quick] = Quick(splits=1)
 
@@ -67,7 +69,7 @@ class Probe(Experiment):
 
     def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
         """One row per number of runs."""
-        data, alone = benchmark.data(), unit.method.endswith(ALONE)
+        data, alone = benchmark.data(), unit.method.endswith((ALONE, MEANS))
         belief = None if alone else believed(others(benchmark, plan.benchmarks))
         if unit.setting == NEW:
             errors = [_newcomer(unit, data, r, belief, plan.seed) for r in newcomers(data, plan.seed, unit.split)]
@@ -96,10 +98,15 @@ class Probe(Experiment):
     def _chosen(self, unit: Unit, data: Dataset, belief: Belief | None, seed: tuple[int, ...]) -> list[int]:
         """The route that would be chosen after each of the numbers of runs."""
         number = int.from_bytes(hash_rank(unit.benchmark, *seed)[:8])
-        leaders = [
-            int(posterior.mean.argmax())
-            for posterior in bought(data, BUYERS[_buyer(unit.method)], belief, BOUGHT[-1], number)
-        ]
+        steps = bought(data, BUYERS[_buyer(unit.method)], belief, BOUGHT[-1], number)
+        scores, leaders = np.nan_to_num(dense(data)), []
+        chance = 1e-9 * np.random.default_rng(number).standard_normal(len(data.routes))
+        for n, posterior in enumerate(steps, 1):
+            value = posterior.mean
+            if unit.method == MEANS and n in BOUGHT:
+                runs = posterior.run.sum(axis=0)
+                value = np.where(runs > 0, (posterior.run * scores).sum(axis=0) / np.maximum(runs, 1), -1.0) + chance
+            leaders.append(int(value.argmax()))
         return [leaders[min(n, len(leaders)) - 1] for n in BOUGHT]
 
     def headline(self, rows: Sequence[Row]) -> str:
@@ -155,7 +162,7 @@ def _tasks(method: str, ability: Any, free: Any, order: Any) -> Iterator[int]:
 
 
 def _buyer(method: str) -> str:
-    return method.removesuffix(ALONE)
+    return "uniform" if method == MEANS else method.removesuffix(ALONE)
 
 
 def _mean_cost(data: Dataset, route: int) -> float | None:

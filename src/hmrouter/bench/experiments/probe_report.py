@@ -13,32 +13,40 @@ BOUGHT = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100, 120, 160, 
 """After so many runs the choice is looked at."""
 SEEN = (1, 3, 5, 7, 9, 11, 13, 15, 20, 25, 30)
 """After so many runs of a newcomer its rate is looked at."""
-REFERENCE, REFERENCE_NEW = ("uniform_alone", BOUGHT[-1]), ("random", SEEN[-1])
-"""What the runs of others are counted against: a method and its number of runs."""
+PLAIN, SAME, NEW = ("uniform_means", BOUGHT[-1]), ("uniform_alone", BOUGHT[-1]), ("random", SEEN[-1])
+"""What the runs of others are counted against, a method and its number of runs: every pair in turn, judged by mean
+scores and by the same model as the others; and the mean of random tasks."""
 
 
 def probe_sentence(rows: Sequence[Row]) -> str:
-    """Runs to the regret of uniform running; empty if it was not run."""
-    said = [f"{m} {n}" for m, n in _needed(_best(rows), "regret", REFERENCE).items() if m.startswith("probe") and n]
-    return f"Runs to the regret that uniform running has after {BOUGHT[-1]}: {', '.join(said)}." if said else ""
+    """Runs to the regret of running every pair in turn; empty if that was not run."""
+    said = []
+    for reference, words in ((PLAIN, "by mean scores"), (SAME, "by the same model")):
+        needed = _needed(_best(rows), "regret", reference)
+        own = [f"{m} {n}" for m, n in needed.items() if m.startswith("probe") and n]
+        said += [f"{words}: {', '.join(own)}"] if own else []
+    start = f"Runs to the regret that running every pair in turn has after {BOUGHT[-1]}, judged "
+    return f"{start}{'; '.join(said)}." if said else ""
 
 
 def probe_tables(rows: Sequence[Row]) -> list[Table]:
     """Runs needed, regret against runs, and the error of a newcomer's rate."""
     best, new, out = _best(rows), _new(rows), list[Table]()
     if best:
+        plain, same = (_needed(best, "regret", reference) for reference in (PLAIN, SAME))
         benchmarks = distinct(best, "benchmark")
-        body: list[list[Cell]] = []
-        for method, runs in _needed(best, "regret", REFERENCE).items():
-            each = [_needed([r for r in best if r["benchmark"] == b], "regret", REFERENCE)[method] for b in benchmarks]
-            body.append([method, runs, *each])
-        if body:
+        each = {b: _needed([r for r in best if r["benchmark"] == b], "regret", PLAIN) for b in benchmarks}
+        body: list[list[Cell]] = [
+            [m, plain.get(m), same.get(m), *(each[b].get(m) for b in benchmarks)] for m in distinct(best, "method")
+        ]
+        if plain or same:
             out.append(
                 Table(
-                    f"Runs to the regret that uniform running has after {BOUGHT[-1]}",
-                    ["method", "mean of benchmarks", *benchmarks], body, digits=0, lower_is_better=benchmarks,
-                    note=f"Runs from which on the mean regret stays at or below that of {REFERENCE[0]} after "
-                    f"{REFERENCE[1]} runs; first on the mean over benchmarks, then on each. Empty: never.",
+                    f"Runs to the regret that running every pair in turn has after {BOUGHT[-1]}",
+                    ["method", "mean of benchmarks", "same model", *benchmarks], body, digits=0,
+                    note="Runs from which on the mean regret stays at or below that of every pair in turn: "
+                    "uniform_means, which then takes the highest mean score, and under `same model` uniform_alone, "
+                    "which judges pairs like the others; on each benchmark against the first. Empty: never.",
                 )
             )  # fmt: skip
         note = (
@@ -47,7 +55,7 @@ def probe_tables(rows: Sequence[Row]) -> list[Table]:
         )
         out.append(_levels("Regret after a number of runs", best, "regret", BOUGHT, note))
     if new:
-        needed = ", ".join(f"{m} {n or 'never'}" for m, n in _needed(new, "error", REFERENCE_NEW).items())
+        needed = ", ".join(f"{m} {n or 'never'}" for m, n in _needed(new, "error", NEW).items())
         note = (
             "Points between the estimated and the true success rate of a route whose model is new, mean of benchmarks. "
             "random: the mean of random tasks; random_curves: these tasks, with what other routes showed about them. "
@@ -60,7 +68,7 @@ def probe_tables(rows: Sequence[Row]) -> list[Table]:
 def probe_figures(rows: Sequence[Row]) -> list[Figure]:
     """Regret against runs without and with history, and error against runs."""
     best, new, out = _best(rows), _new(rows), list[Figure]()
-    alone = [r for r in best if r["method"].endswith("_alone") or r["method"] == "probe"]
+    alone = [r for r in best if r["method"].endswith(("_alone", "_means")) or r["method"] == "probe"]
     told = [r for r in best if not r["method"].endswith("_alone")]
     parts = (
         ("probe", "Regret against runs, from nothing", alone, "probe also with what other benchmarks say."),
@@ -69,13 +77,13 @@ def probe_figures(rows: Sequence[Row]) -> list[Figure]:
     for name, title, own, note in parts:
         if own:
             lines = _series(own, "regret", BOUGHT)
-            reference = _curve(best, REFERENCE[0], "regret", BOUGHT)[-1]
+            reference = _curve(best, PLAIN[0], "regret", BOUGHT)[-1]
             out.append(
                 Figure(
                     name, title, "lines", "runs bought", "regret of the chosen route, points", lines, log_x=True,
                     reference=reference,
                     note=f"Mean over {len(distinct(own, 'benchmark'))} benchmarks. {note} The line across is where "
-                    f"uniform running without history ends after {BOUGHT[-1]} runs.",
+                    f"running every pair in turn, judged by mean scores, ends after {BOUGHT[-1]} runs.",
                 )
             )  # fmt: skip
     if new:
@@ -83,7 +91,7 @@ def probe_figures(rows: Sequence[Row]) -> list[Figure]:
             Figure(
                 "probe_new", "A new model on one harness", "lines", "runs of the new pair",
                 "error of its success rate, points", _series(new, "error", SEEN),
-                reference=_curve(new, REFERENCE_NEW[0], "error", SEEN)[-1],
+                reference=_curve(new, NEW[0], "error", SEEN)[-1],
                 note=f"Mean over {len(distinct(new, 'benchmark'))} benchmarks. The line across is what the mean of "
                 f"{SEEN[-1]} random tasks leaves.",
             )
