@@ -175,7 +175,7 @@ def router_of_history(known: Known, suite: str | None, store: str = DEFAULT_STOR
     from hmrouter.errors import InputError
     from hmrouter.router import Router
 
-    with _opened(store) as kept:
+    with opened_store(store) as kept:
         data, fades = Dataset([]), {}
         if kept is not None:
             settings = kept.suite_settings().items()
@@ -191,7 +191,7 @@ def router_of_history(known: Known, suite: str | None, store: str = DEFAULT_STOR
         return Router(embedder=embedder).fit(data, cache=kept, history=records)
 
 
-def _opened(store: str) -> AbstractContextManager[OutcomeStore | None]:
+def opened_store(store: str) -> AbstractContextManager[OutcomeStore | None]:
     """The store; nothing where it is the default one and not there, as before the first import."""
     if store == DEFAULT_STORE and not Path(DEFAULT_STORE.removeprefix("sqlite:///")).exists():
         return nullcontext()

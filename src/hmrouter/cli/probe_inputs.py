@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hmrouter.cli.history import Known, _opened, known_elsewhere
+from hmrouter.cli.history import Known, known_elsewhere, opened_store
 from hmrouter.errors import InputError, UsageError
 from hmrouter.types import DEFAULT_SUITE, Outcome, Route, Status, Task
 
@@ -68,7 +68,7 @@ def gather(asked: Asked) -> Given:
 
     folders = task_folders(asked.tasks) if asked.tasks is not None and asked.tasks.is_dir() else None
     failures: Counter[CellKey] = Counter()
-    with _opened(asked.store) as kept:
+    with opened_store(asked.store) as kept:
         suite = _suite(asked.suite, kept, asked.tasks is not None)
         outcomes: Iterable[Outcome] = ()
         fades = {}

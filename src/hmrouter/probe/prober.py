@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hmrouter.costs import Cost, ExpectedCosts, RouteCosts
+from hmrouter.costs import ExpectedCosts, RouteCosts, nearest
 from hmrouter.dataset import Dataset, hash_rank
 from hmrouter.errors import InputError, NoRoute, UsageError
 from hmrouter.policy import show_dollars
@@ -66,7 +66,8 @@ class Prober:
         self.posterior = Posterior.of(data, belief, self.routes)
         self._at = {r: j for j, r in enumerate(self.routes)}
         self._task_at = {t.key: i for i, t in enumerate(data.tasks)}
-        self.costs = expected_costs(self.routes, ExpectedCosts.fit(data), elsewhere or RouteCosts())
+        here, there = ExpectedCosts.fit(data).of_all(self.routes), (elsewhere or RouteCosts()).of_all(self.routes)
+        self.costs = [nearest(*costs) for costs in zip(here, there, strict=True)]
         self._dollars = np.array([np.nan if c.dollars is None else c.dollars for c in self.costs], dtype=np.float64)
         # A cost that nobody knows may be high: of what tells the same, what is known to be cheap comes first.
         known = self._dollars[np.isfinite(self._dollars)]
@@ -252,16 +253,6 @@ class _Start(NamedTuple):
     free: NDArray[np.bool_]
     """(tasks, routes): what may be run."""
     asked: list[int]
-
-
-def expected_costs(routes: Sequence[Route], here: ExpectedCosts, there: RouteCosts) -> list[Cost]:
-    """The pair's own cost here, else elsewhere, else what its model and harness cost here, else elsewhere."""
-    out = []
-    for own, other in zip(here.of_all(routes), there.of_all(routes), strict=True):
-        nearer = own.basis == "route" or other.dollars is None or (other.basis != "route" and own.dollars is not None)
-        basis = "history" if other.basis == "route" else "history estimate"
-        out.append(own if nearer else Cost(other.dollars, basis))
-    return out
 
 
 def _require_limits(budget: float | None, runs: int | None) -> None:
