@@ -54,7 +54,7 @@ def test_from_suggestions_to_results_and_back(inside: Cli, tmp_path: Path) -> No
     assert "4 suggested runs still out" in " ".join(again["notes"])
     inside("import", results(tmp_path, first["suggestions"][:3]))
     done = inside("probe", "status", *ALONE)
-    assert "3 of 8 suggested runs have come back, 5 are still out" in done.stdout.replace("\n", " ")
+    assert "3 of 8 suggested runs have come back; still out: 5" in done.stdout.replace("\n", " ")
     assert done.returncode == 0
     status = json.loads(inside("probe", "status", *ALONE, "--json").stdout)
     assert status["orders"] == {"open": 5, "done": 3, "failed": 0, "expired": 0}

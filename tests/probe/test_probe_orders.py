@@ -37,7 +37,7 @@ def test_what_was_suggested_is_open_until_it_comes_back(tmp_path: Path) -> None:
     assert [o.task for o in account.failed] == ["b"]
     assert [o.task for o in account.open] == ["c"]
     assert str(account) == (
-        "1 of 3 suggested runs have come back, 1 are still out (1 failed: may be suggested again)"
+        "1 of 3 suggested runs have come back; still out: 1 (1 failed: may be suggested again)"
     )  # fmt: skip
     late = book.account("s", {key("a")}, {key("b"): 2, key("c"): 2}, 14, NOW + timedelta(days=15))
     assert [o.task for o in late.expired] == ["c"]

@@ -60,7 +60,7 @@ class Account:
         if not total:
             return "No run was suggested yet"
         rest = ", ".join(f"{n} {f.name}" for f in fields(self)[2:] if (n := len(getattr(self, f.name))))
-        return f"{len(self.done)} of {total} suggested runs have come back, {len(self.open)} are still out" + (
+        return f"{len(self.done)} of {total} suggested runs have come back; still out: {len(self.open)}" + (
             f" ({rest}: may be suggested again)" if rest else ""
         )
 

@@ -121,9 +121,10 @@ class Worth:
     def words(self) -> str:
         """In a sentence."""
         price = "at a cost that is not known" if self.cost is None else f"for about {show_dollars(self.cost)}"
+        runs, are = ("The next run", "is") if self.runs == 1 else (f"The next {self.runs} runs", "are")
         return (
-            f"The next {self.runs} runs, {price}, are expected to improve the choice by {100 * self.points:.2f} "
-            f"points: worth about {show_dollars(self.dollars)} if a solved task is worth {show_dollars(self.value)} "
+            f"{runs}, {price}, {are} expected to improve the choice by {100 * self.points:.2f} points: "
+            f"worth about {show_dollars(self.dollars)} if a solved task is worth {show_dollars(self.value)} "
             f"and the choice serves {self.horizon:,} tasks."
         )
 
