@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from hmrouter.cli.history import Known, router_of_history
+from hmrouter.cli.asking import (
+    Allow,
+    CostWeight,
+    Deny,
+    Elsewhere,
+    Pool,
+    RouterFile,
+    SuiteOfTask,
+    asked_router,
+    asked_task,
+)
 from hmrouter.cli.output import (
-    DEFAULT_ROUTER,
     DEFAULT_STORE,
     Json,
     Store,
     console,
     dollars,
-    given_text,
     percent,
     print_json,
     say,
     table,
 )
-from hmrouter.cli.route import TEXT_LIMIT
 from hmrouter.cli.words import counted
-from hmrouter.types import DEFAULT_SUITE, Plan, Task
-
-if TYPE_CHECKING:
-    from hmrouter.router import Router
+from hmrouter.types import Plan
 
 
 def plan(
@@ -36,9 +38,7 @@ def plan(
         str, typer.Argument(help="The task; - reads standard input. Without it, the plan is for a usual task.")
     ] = "",
     attempts: Annotated[int, typer.Option("--k", help="Attempts, at most.")] = 3,
-    cost_weight: Annotated[
-        float | None, typer.Option("--cost-weight", help="Lambda: the success that a dollar must buy.")
-    ] = None,
+    cost_weight: CostWeight = None,
     budget: Annotated[
         float | None, typer.Option("--budget", help="Expected dollars of the whole plan, at most.")
     ] = None,
@@ -51,46 +51,31 @@ def plan(
     false_fail: Annotated[
         float, typer.Option("--false-fail", help="Share of right answers that your check fails.")
     ] = 0.0,
-    router: Annotated[
-        str | None,
-        typer.Option(
-            "--router", help=f"The router file: {DEFAULT_ROUTER}, or without one what is known from other suites.",
-            envvar="HMROUTER_ROUTER",
-        ),
-    ] = None,
-    pool: Annotated[Path | None, typer.Option("--pool", help="TOML file with the routes that may be used.")] = None,
-    allow: Annotated[
-        list[str] | None, typer.Option("--allow", help="Only these: model=A,B or harness=A,B or harness:model.")
-    ] = None,
-    deny: Annotated[list[str] | None, typer.Option("--deny", help="Not these; same form as --allow.")] = None,
+    router: RouterFile = None,
+    pool: Pool = None,
+    allow: Allow = None,
+    deny: Deny = None,
     max_cost: Annotated[
         float | None, typer.Option("--max-cost", help="Cap on expected dollars of each attempt.")
     ] = None,
-    suite: Annotated[
-        str | None,
-        typer.Option("--suite", help="Where the task comes from; without a router file, whose outcomes count as own."),
-    ] = None,
+    suite: SuiteOfTask = None,
+    history: Elsewhere = None,
     store: Store = DEFAULT_STORE,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Plan attempts in order: try the first, check what it gives, go on to the next only if the check fails.
 
     For tasks whose result can be checked, by tests or by a judge. Give one of --cost-weight, --budget and --target, or
     none for the most success. A target may have a budget beside it.
     """
-    from hmrouter.errors import InputError
     from hmrouter.plan import Goal, Verifier
     from hmrouter.plan.document import to_dict
     from hmrouter.pool import read_pool
-    from hmrouter.router import Router
 
     said = [v for v in (cost_weight, budget, target) if v is not None]
     goal, verifier = Goal(cost_weight, budget, target), Verifier(false_pass, false_fail)
-    task = Task.of_text(given_text(text, "the task").strip(), DEFAULT_SUITE if suite is None else suite)
-    if len(task.text) > TEXT_LIMIT:
-        raise InputError(f"the task has {len(task.text):,} characters; the limit is {TEXT_LIMIT:,}, as in logs")
-    untrained = router is None and not os.path.lexists(DEFAULT_ROUTER)
-    loaded: Router = router_of_history(Known.ALL, suite, store) if untrained else Router.load(router or DEFAULT_ROUTER)
+    task = asked_task(text, suite)
+    loaded, untrained = asked_router(router, history, suite, store)
     made = loaded.plan(
         task,
         attempts=attempts,

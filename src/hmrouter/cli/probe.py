@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hmrouter.cli.asking import Allow, Deny, Pool
 from hmrouter.cli.history import HistoryOption, Known
 from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, dollars, print_json, say, table
 from hmrouter.cli.probe_inputs import Asked, Given, gather
@@ -29,11 +30,6 @@ SHOWN = 20
 """Runs in the table; files hold all of them."""
 
 Suite = Annotated[str | None, typer.Option("--suite", help="Which suite; needed where the store has several.")]
-Pool = Annotated[Path | None, typer.Option("--pool", help="TOML file with the pairs that may be used.")]
-Allow = Annotated[
-    list[str] | None, typer.Option("--allow", help="Only these: model=A,B or harness=A,B or harness:model.")
-]
-Deny = Annotated[list[str] | None, typer.Option("--deny", help="Not these; same form as --allow.")]
 MaxCost = Annotated[float | None, typer.Option("--max-cost", help="Cap on a pair's expected dollars per run.")]
 Tasks = Annotated[Path | None, typer.Option("--tasks", help="Folder of Harbor tasks, or a file with one id per line.")]
 Pair = Annotated[str | None, typer.Option("--pair", help="Ask how good this pair is: harness:model.")]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hmrouter.cli.history import Known, router_of_history
+from hmrouter.cli.asking import (
+    Allow,
+    CostWeight,
+    Deny,
+    Elsewhere,
+    Pool,
+    RouterFile,
+    SuiteOfTask,
+    asked_router,
+    asked_task,
+)
 from hmrouter.cli.output import (
     DEFAULT_ROUTER,
     DEFAULT_STORE,
@@ -17,22 +25,19 @@ from hmrouter.cli.output import (
     Store,
     console,
     dollars,
-    given_text,
     percent,
     print_json,
     say,
     table,
 )
-from hmrouter.types import DEFAULT_SUITE, Decision, Task
+from hmrouter.types import Decision
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hmrouter.decisions import Elsewhere
+    from hmrouter.decisions import Elsewhere as SeenElsewhere
     from hmrouter.router import Router
 
-TEXT_LIMIT = 2**20
-"""Characters of a task."""
 EVIDENCE = "runs of pair /\nmodel / harness"
 EVIDENCE_AND_MORE = "runs here, suites elsewhere"
 """Where other suites have a say: the same, and how many of them report the pair."""
@@ -40,21 +45,12 @@ EVIDENCE_AND_MORE = "runs here, suites elsewhere"
 
 def route(
     text: Annotated[str, typer.Argument(help="The task, as you would give it to an agent; - reads standard input.")],
-    router: Annotated[
-        str | None,
-        typer.Option(
-            "--router", help=f"The router file: {DEFAULT_ROUTER}, or without one --history.", envvar="HMROUTER_ROUTER"
-        ),
-    ] = None,
-    pool: Annotated[Path | None, typer.Option("--pool", help="TOML file with the routes that may be used.")] = None,
-    allow: Annotated[
-        list[str] | None, typer.Option("--allow", help="Only these: model=A,B or harness=A,B or harness:model.")
-    ] = None,
-    deny: Annotated[list[str] | None, typer.Option("--deny", help="Not these; same form as --allow.")] = None,
+    router: RouterFile = None,
+    pool: Pool = None,
+    allow: Allow = None,
+    deny: Deny = None,
     max_cost: Annotated[float | None, typer.Option("--max-cost", help="Cap on expected dollars per task.")] = None,
-    cost_weight: Annotated[
-        float | None, typer.Option("--cost-weight", help="Lambda: the success that a dollar must buy.")
-    ] = None,
+    cost_weight: CostWeight = None,
     budget_per_task: Annotated[
         float | None, typer.Option("--budget-per-task", help="Dollars that a task may cost on average.")
     ] = None,
@@ -67,14 +63,8 @@ def route(
     embedder: Annotated[
         str | None, typer.Option("--embedder", help="Insist on this embedder; another one in the file is refused.")
     ] = None,
-    suite: Annotated[
-        str | None,
-        typer.Option("--suite", help="Where the task comes from; without a router file, whose outcomes count as own."),
-    ] = None,
-    history: Annotated[
-        Known | None,
-        typer.Option("--history", help="Without a router file, what of other suites has a say; all if not said."),
-    ] = None,
+    suite: SuiteOfTask = None,
+    history: Elsewhere = None,
     store: Store = DEFAULT_STORE,
     top: Annotated[int, typer.Option("--top", help="How many candidates to show.")] = 5,
     as_json: Json = False,
@@ -84,23 +74,11 @@ def route(
     Without a router file the answer rests on the outcomes in the store, if any, and on results of other suites: the
     shipped ones and those of `hmrouter history`.
     """
-    from hmrouter.errors import EmbedderMismatch, InputError, UsageError
+    from hmrouter.errors import EmbedderMismatch
     from hmrouter.pool import canonical_route, read_pool
-    from hmrouter.router import Router
 
-    task = Task.of_text(given_text(text, "the task").strip(), DEFAULT_SUITE if suite is None else suite)
-    if len(task.text) > TEXT_LIMIT:
-        raise InputError(f"the task has {len(task.text):,} characters; the limit is {TEXT_LIMIT:,}, as in logs")
-    untrained = router is None and not os.path.lexists(DEFAULT_ROUTER) and history is not Known.NONE
-    if untrained:
-        loaded = router_of_history(history or Known.ALL, suite, store, embedder or "lsa")
-    else:
-        loaded = Router.load(router or DEFAULT_ROUTER)
-        if history is not None and (history is not Known.NONE or loaded.report_.history is not None):
-            raise UsageError(
-                f"{router or DEFAULT_ROUTER} was trained with what it knows of other suites; leave --history out, "
-                f"or train again with: hmrouter train --history {history}"
-            )
+    task = asked_task(text, suite)
+    loaded, untrained = asked_router(router, history, suite, store, embedder or "lsa")
     if embedder is not None and embedder != loaded.embedder.name:
         raise EmbedderMismatch(
             f"{router or DEFAULT_ROUTER} was trained with the embedder {loaded.embedder.name!r}, not {embedder!r}; "
@@ -134,7 +112,7 @@ def basis(router: Router, decision: Decision) -> str:
 
 def public_answer(
     text: str, allow: Sequence[str] = (), max_cost: float | None = None, top: int = 5
-) -> tuple[Decision, Elsewhere | None]:
+) -> tuple[Decision, SeenElsewhere | None]:
     """The first answer of a fresh installation: from the shipped results alone, whatever else there is."""
     from hmrouter.history.public import shipped
     from hmrouter.router import Router
@@ -144,7 +122,7 @@ def public_answer(
     return decision, router.elsewhere(decision)
 
 
-def show(decision: Decision, elsewhere: Elsewhere | None = None, as_json: bool = False) -> None:
+def show(decision: Decision, elsewhere: SeenElsewhere | None = None, as_json: bool = False) -> None:
     """Print a decision."""
     from hmrouter.decisions import to_dict
 
@@ -161,7 +139,7 @@ def show(decision: Decision, elsewhere: Elsewhere | None = None, as_json: bool =
         say(f"left out: {n} route{'s' if n > 1 else ''} ({reason})")
 
 
-def candidates(decision: Decision, title: str, elsewhere: Elsewhere | None = None) -> Table:
+def candidates(decision: Decision, title: str, elsewhere: SeenElsewhere | None = None) -> Table:
     """The ranked candidates of a decision, with their evidence."""
     # Where the order is not that of success, what it is must be seen.
     weighed = bool(decision.cost_weight) or any(c.merit != c.success for c in decision.ranked)
