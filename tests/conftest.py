@@ -1,14 +1,21 @@
-"""Small benchmark directories whose right answers are known, and plug-in scorers, for the tests of the suite."""
+"""What several tests need: small benchmark directories whose right answers are known, plug-in scorers, and Harbor."""
 
 from __future__ import annotations
 
 import csv
+import fcntl
 import json
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+HARBOR = "0.24.0"
+ROOT = Path(__file__).parents[1]
 WORDS = ("parser", "invoice", "museum", "robot", "ticket", "weather", "library", "sensor")
 ROUTES = (("atlas", "loop"), ("atlas", "pilot"), ("birch", "loop"), ("birch", "pilot"))
 """(model, harness): two models and two harnesses, all pairs."""
@@ -107,3 +114,29 @@ def plant() -> Callable[..., Path]:
 def plug_in() -> Callable[..., Path]:
     """`plug_in(folder, name={...})` installs scorers in a folder."""
     return install_plug_ins
+
+
+def python_312() -> str:
+    """A Python that Harbor runs on: on the path, or one that pyenv keeps off it."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    known = [found for name in ("python3.12", "python3.13") if (found := shutil.which(name))]
+    for python in [*known, *map(str, sorted(pyenv.glob("3.1[23].*/bin/python")))]:
+        # A shim may stand on the path without a Python behind it.
+        if subprocess.run([python, "-c", "import ensurepip"], capture_output=True).returncode == 0:
+            return python
+    pytest.skip("Harbor needs Python 3.12 or 3.13, and there is none on the path or in pyenv")
+
+
+@pytest.fixture(scope="session")
+def harbor() -> Path:
+    """Harbor's command line, installed once."""
+    folder = ROOT / f".venv-harbor-{HARBOR}"
+    command = folder / "bin" / "harbor"
+    with Path(tempfile.gettempdir(), f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several test processes may want it at once
+        if command.exists():
+            return command
+        subprocess.run([python_312(), "-m", "venv", "--clear", folder], check=True)
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, f"harbor=={HARBOR}"], check=True)
+    return command

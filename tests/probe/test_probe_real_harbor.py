@@ -1,4 +1,4 @@
-"""Harbor itself reads the job files, in the environment of its own that it has (see test_real_harbor.py)."""
+"""Harbor itself reads the job files, in the environment of its own that it has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hmrouter.probe import Suggestion
 from hmrouter.probe.handover import write_harbor_jobs
 from hmrouter.types import Route, Task
 
-HARBOR = next(iter(sorted(Path(__file__).parents[2].glob(".venv-harbor-*/bin/python"))), None)
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -24,13 +23,15 @@ for path in sys.argv[1:]:
 
 
 @pytest.mark.heavy
-@pytest.mark.skipif(HARBOR is None, reason="no environment with Harbor beside .venv; `make test-all` makes one")
-def test_harbor_accepts_the_job_files(tmp_path: Path) -> None:
+def test_harbor_accepts_the_job_files(tmp_path: Path, harbor: Path) -> None:
     suggestions = [Suggestion(Task("t1", "our-repo"), Route("gpt-5", "codex"), 0.01, 0.5, "route")]
     with_folders, _ = write_harbor_jobs(tmp_path / "a", suggestions, {"t1": tmp_path / "tasks" / "t1"})
     by_name, _ = write_harbor_jobs(tmp_path / "b", suggestions, None, "terminal-bench@2.0")
     done = subprocess.run(
-        [str(HARBOR), "-c", PROGRAM, *map(str, with_folders + by_name)], check=True, capture_output=True, text=True
+        [str(harbor.with_name("python")), "-c", PROGRAM, *map(str, with_folders + by_name)],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     assert done.stdout.splitlines() == [
         f"codex openai/gpt-5 [('{tmp_path}/tasks/t1', 'our-repo')]",

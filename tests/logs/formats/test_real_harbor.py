@@ -6,13 +6,11 @@ no container: the smallest environment that Harbor accepts runs its commands in 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +21,6 @@ from hmrouter.logs.formats.harbor import HarborReader
 from hmrouter.logs.walk import parts
 from hmrouter.types import Outcome, Status
 
-HARBOR = "0.24.0"
 ROOT = Path(__file__).parents[3]
 SERVER = ROOT / "tests" / "tools" / "stand_in_server.py"
 
@@ -109,32 +106,6 @@ CHECK = """#!/bin/bash
 grep -qx plum answer.txt
 echo $((1 - $?)) > ../logs/verifier/reward.txt  # relative, because only Harbor's own paths are moved
 """
-
-
-def python_312() -> str:
-    """A Python that Harbor runs on: on the path, or one that pyenv keeps off it."""
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    known = [found for name in ("python3.12", "python3.13") if (found := shutil.which(name))]
-    for python in [*known, *map(str, sorted(pyenv.glob("3.1[23].*/bin/python")))]:
-        # A shim may stand on the path without a Python behind it.
-        if subprocess.run([python, "-c", "import ensurepip"], capture_output=True).returncode == 0:
-            return python
-    pytest.skip("Harbor needs Python 3.12 or 3.13, and there is none on the path or in pyenv")
-
-
-@pytest.fixture(scope="module")
-def harbor() -> Path:
-    """Harbor's command line, installed once."""
-    folder = ROOT / f".venv-harbor-{HARBOR}"
-    command = folder / "bin" / "harbor"
-    with Path(tempfile.gettempdir(), f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several test processes may want it at once
-        if command.exists():
-            return command
-        subprocess.run([python_312(), "-m", "venv", "--clear", folder], check=True)
-        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, f"harbor=={HARBOR}"], check=True)
-    return command
 
 
 @pytest.fixture(scope="module")
