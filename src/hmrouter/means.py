@@ -52,6 +52,10 @@ class RouteMeans:
         """The mean of every route that has a value."""
         return {route: total / n for route, (total, n) in self._sums.items()}
 
+    def counted(self) -> dict[Route, tuple[float, float]]:
+        """The mean of every route that has a value, and the (perhaps faded) number of its values."""
+        return {route: (total / n, n) for route, (total, n) in self._sums.items()}
+
     def by(self, name: Callable[[Route], str]) -> dict[str, float]:
         """The mean per component, every value counting once."""
         sums: dict[str, tuple[float, float]] = {}

@@ -17,21 +17,13 @@ from hmrouter.state import Array, Floats, State
 from hmrouter.types import Outcome, Route, Status
 
 
-class CountedMeans(RouteMeans):
-    """Means that say of how many values they are."""
-
-    def counted(self) -> dict[Route, tuple[float, float]]:
-        """The mean of every route that has a value, and the (perhaps faded) number of its values."""
-        return {route: (total / n, n) for route, (total, n) in self._sums.items()}
-
-
 class Amounts:
     """One amount that runs take, dollars or seconds."""
 
     def __init__(
-        self, means: CountedMeans | None = None, variances: Variances | None = None, text: TextFactor | None = None
+        self, means: RouteMeans | None = None, variances: Variances | None = None, text: TextFactor | None = None
     ) -> None:
-        self._means = CountedMeans() if means is None else means
+        self._means = RouteMeans() if means is None else means
         self._variances = variances
         self.text = TextFactor() if text is None else text
         self._shrunk: Shrunk | None = None
@@ -40,7 +32,7 @@ class Amounts:
     def fit(cls, data: Dataset, values: Floats, of_task: Bools, x: Floats | None) -> Self:
         """`values` per cell, NaN if unknown; `of_task`: where they are of the task, not the mean of a route."""
         cells = data.cells
-        means = CountedMeans.of_cells(data.routes, cells.route, values, cells.faded)
+        means = RouteMeans.of_cells(data.routes, cells.route, values, cells.faded)
         own = ~np.isnan(values) & of_task
         route, task, seen = cells.route[own], cells.task[own], values[own]
         self = cls(means)
@@ -78,7 +70,7 @@ class Amounts:
         """What `state` described; files of earlier versions hold the sums alone."""
         kept = state.meta.get("variances")
         variances = None if kept is None else Variances(*(_positive(v) for v in kept))
-        return cls(CountedMeans.from_state(state), variances, TextFactor.from_state(state))
+        return cls(RouteMeans.from_state(state), variances, TextFactor.from_state(state))
 
 
 class ExpectedCosts:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hmrouter.scorers.base import Z90
 from hmrouter.state import Array, Floats
 from hmrouter.types import Route
 
@@ -27,7 +28,6 @@ SPREAD = 1.0
 STEPS = 30
 LEAST = 1e-4
 """A free run has no logarithm; a hundredth of a cent is cheaper than any paid one."""
-Z90 = 1.6448536269514722
 
 
 class Variances(NamedTuple):

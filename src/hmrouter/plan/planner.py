@@ -15,14 +15,13 @@ from hmrouter.plan.search import LEAST_WEIGHT
 from hmrouter.plan.steps import Steps
 from hmrouter.plan.verifier import Verifier
 from hmrouter.policy import Policy
-from hmrouter.scorers.base import Scorer
+from hmrouter.scorers.base import Z90, Scorer
 from hmrouter.state import Floats
 from hmrouter.types import Attempt, Evidence, Plan, Route, Task
 
 ATTEMPTS = 3
 DRAWS = 200
 TAILS = (0.05, 0.95)
-Z90 = 1.6448536269514722
 
 
 @dataclass(frozen=True, slots=True)

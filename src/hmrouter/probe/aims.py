@@ -11,7 +11,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from hmrouter.probe.posterior import Ints, Posterior
+from hmrouter.cells import Ints
+from hmrouter.probe.posterior import Posterior
 from hmrouter.state import Floats
 
 CHALLENGERS = 4

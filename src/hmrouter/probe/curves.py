@@ -16,9 +16,8 @@ from typing import Self
 
 import numpy as np
 
-from hmrouter.cells import Cells
+from hmrouter.cells import Cells, Ints
 from hmrouter.probe.aims import Told
-from hmrouter.probe.posterior import Ints
 from hmrouter.state import Floats
 
 GRID = np.linspace(-6.0, 6.0, 121)

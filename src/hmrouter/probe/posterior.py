@@ -17,16 +17,14 @@ from dataclasses import replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hmrouter.cells import Ints
 from hmrouter.dataset import Dataset
 from hmrouter.scorers.base import Belief
 from hmrouter.scorers.pooled import Pooled
 from hmrouter.scorers.prior import Prior, Shares
 from hmrouter.state import Floats
 from hmrouter.types import Route
-
-Ints = NDArray[np.int64]
 
 
 class Posterior:

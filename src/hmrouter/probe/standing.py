@@ -11,10 +11,10 @@ from hmrouter.errors import UsageError
 from hmrouter.policy import show_dollars
 from hmrouter.probe.aims import contrasts_of
 from hmrouter.probe.posterior import Posterior
+from hmrouter.scorers.base import Z90
 from hmrouter.types import Route
 from hmrouter.uncertainty import best_and_regret
 
-Z90 = 1.6448536269514722
 WIDER = 1.3
 """Successes and failures are no Gaussian numbers. In simulated worlds of them the leader was the best in 80 of 100
 cases where the model said 90; with so many times the variance, in 91."""

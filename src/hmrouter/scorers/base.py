@@ -36,6 +36,10 @@ SCORERS = Registry(
 )
 
 
+Z90 = 1.6448536269514722
+"""Standard deviations on either side of the middle of a 90% interval."""
+
+
 class Belief(Protocol):
     """What other suites say of routes in this one, as logits; `hmrouter.history` learns it."""
 

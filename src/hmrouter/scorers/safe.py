@@ -14,7 +14,7 @@ import numpy as np
 
 from hmrouter.history.belief import SuiteBelief
 from hmrouter.ledger import Ledger
-from hmrouter.scorers.base import Scorer, Training, require_dims
+from hmrouter.scorers.base import Z90, Scorer, Training, require_dims
 from hmrouter.scorers.calibration import FOLDS, Calibration
 from hmrouter.scorers.cross_fit import Cells, cross_fitted
 from hmrouter.scorers.gain import Gain
@@ -29,7 +29,6 @@ REFIT_GROWTH = 0.5
 """Scales and calibration are learned anew when the evidence has grown by this share."""
 RECENT = 0.5
 """Calibration is learned on cells of which so much is left or more: what is promised should hold now."""
-Z90 = 1.6448536269514722
 
 
 class Safe(Scorer):
