@@ -119,7 +119,11 @@ def test_runs_are_counted_to_where_the_curve_stays_below() -> None:
     rows += rows_of({"random": [0.1] * len(SEEN), "probe": [0.2, *[0.1] * (len(SEEN) - 1)]}, "error", SEEN, "new ")
     assert probe_sentence(rows).endswith(f"by mean scores: probe {BOUGHT[3]}; by the same model: probe {BOUGHT[4]}.")
     needed, levels, new = probe_tables(rows)
-    assert [row[:3] for row in needed.rows][1:] == [["uniform_alone", 320, 320], ["probe", BOUGHT[3], BOUGHT[4]]]
+    assert needed.columns[1:4] == ["by mean scores", "by the pooled model", "by the same model"]
+    assert [[*row[:2], row[3]] for row in needed.rows][1:] == [
+        ["uniform_alone", 320, 320], ["probe", BOUGHT[3], BOUGHT[4]],
+    ]  # fmt: skip
+    assert {row[2] for row in needed.rows} == {None}  # it was not run
     assert levels.rows[0] == ["1", 30.0, 30.0, 20.0]
     assert f"probe {SEEN[1]}" in new.note
     assert [f.name for f in probe_figures(rows)] == ["probe", "probe_history", "probe_new"]
@@ -127,8 +131,9 @@ def test_runs_are_counted_to_where_the_curve_stays_below() -> None:
     assert probe_tables([]) == [] == probe_figures([])
 
 
-def test_plain_means_are_those_of_the_runs(ladder: Benchmark) -> None:
-    experiment, plan = Probe(), Plan([ladder], ["uniform_means"], 1)
+@pytest.mark.parametrize("method", ["uniform_means", "uniform_pooled"])
+def test_every_route_in_turn_ends_at_the_best_one(method: str, ladder: Benchmark) -> None:
+    experiment, plan = Probe(), Plan([ladder], [method], 1)
     (unit,) = experiment.units(plan)
     rows = {r["runs"]: r["regret"] for r in experiment.run(unit, ladder, plan)}
     assert rows[320] == pytest.approx(0.0)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hmrouter.dataset import Dataset
-from hmrouter.probe.posterior import Posterior, prior_of
+from hmrouter.names.models import describe_model
+from hmrouter.prices import token_cost
+from hmrouter.probe.posterior import PRICE, RELEASE, Posterior, prior_of
 from hmrouter.scorers.prior import Prior
 from hmrouter.state import Floats
 from hmrouter.types import Outcome, Route, Task
@@ -61,6 +65,32 @@ def test_a_data_set_gives_the_dense_posterior(seen: list[Cell]) -> None:
     posterior = Posterior.of(data)
     np.testing.assert_allclose(posterior.mean, mean[: len(ROUTES)], atol=1e-9)
     np.testing.assert_allclose(posterior.cov, cov[: len(ROUTES), : len(ROUTES)], atol=1e-9)
+
+
+def test_models_alike_in_age_and_price_are_alike_in_success() -> None:
+    old, new = Route("gpt-4o", "a"), Route("claude-opus-4-5", "b")
+    years = [describe_model(r.model).release for r in (old, new)]
+    prices = [token_cost(r.model, 0, 0, 1_000_000) for r in (old, new)]
+    assert None not in years
+    assert None not in prices
+    prior = prior_of(np.array([]), None)
+    age = [year - 2025.0 for year in years if year is not None]
+    dear = [np.log10(price / 10.0) for price in prices if price is not None]
+    want = prior.shares.mu + RELEASE * age[0] * age[1] + PRICE * dear[0] * dear[1]
+    assert prior.cov([old], [new])[0, 0] == pytest.approx(want * prior.variance)
+    named = Prior(prior.variance, replace(prior.shares, release=0.0, price=0.0))
+    assert named.cov([old], [new])[0, 0] == pytest.approx(prior.shares.mu * prior.variance)
+
+
+def test_what_an_old_and_a_new_model_did_tells_something_of_other_new_ones() -> None:
+    old, new, also_new = Route("gpt-4o", "a"), Route("claude-opus-4-5", "a"), Route("gpt-5-2", "b")
+    also_old = Route("claude-opus-3", "b")
+    for better, worse in ((old, new), (new, old)):
+        data = Dataset(
+            [Outcome(t, r, float(r == better)) for t in TASKS for r in (better, worse)], routes=(also_new, also_old)
+        )
+        posterior = dict(zip(data.routes, Posterior.of(data).mean, strict=True))
+        assert (posterior[also_new] > posterior[also_old]) == (better == new)
 
 
 def test_what_has_faded_counts_less() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 from hmrouter.probe.aims import Best
 from hmrouter.probe.posterior import Posterior
@@ -29,10 +30,12 @@ def buy(world: Any, batch: int, runs: int, seed: int) -> Iterator[Posterior]:
         yield posterior
 
 
-def test_the_leader_is_the_best_as_often_as_is_said(planted: Planted) -> None:
+@pytest.mark.parametrize("models", [None, ("claude-sonnet-3-5", "gpt-5")])
+def test_the_leader_is_the_best_as_often_as_is_said(models: tuple[str, ...] | None, planted: Planted) -> None:
+    """Among models of which nothing is known, and among those whose age and price say something."""
     said, right = [], []
     for seed in itertools.count():
-        world = planted(seed, models=2, harnesses=2, tasks=40)
+        world = planted(seed, models=2, harnesses=2, tasks=40, names=models)
         routes = world.data.routes
         for posterior in buy(world, batch=10, runs=100, seed=seed):
             standing = Standing.of(posterior, routes, list(range(len(routes))))

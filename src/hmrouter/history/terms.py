@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import log10
 from typing import Any
 
@@ -104,6 +104,17 @@ def shared(term: str, a: Sequence[Point], b: Sequence[Point]) -> Floats:
     left = np.array([codes.setdefault(label(p), len(codes)) for p in a], dtype=np.int64)
     right = np.array([codes.setdefault(label(p), len(codes)) for p in b], dtype=np.int64)
     return np.equal(left[:, None], right[None, :]).astype(np.float64)
+
+
+def traits(routes: Sequence[Route]) -> Floats:
+    """What the slopes are over, (routes, slopes): the age and the price of each route's model, 0 where unknown."""
+    points = _shipped().points(routes, [""] * len(routes))
+    return np.array([_values(slope, points) for slope in SLOPES]).T
+
+
+@cache
+def _shipped() -> Describe:
+    return Describe()
 
 
 def _values(slope: str, points: Sequence[Point]) -> Floats:

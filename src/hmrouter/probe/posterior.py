@@ -26,6 +26,11 @@ from hmrouter.scorers.prior import Prior, Shares
 from hmrouter.state import Floats
 from hmrouter.types import Route
 
+RELEASE, PRICE = 0.09, 0.045
+"""Shares of the variance per year of a model's age and per factor of ten in its price: the medians of what the other
+suites' outcomes show where one benchmark is left out (0.05-0.12 and 0.03-0.06). They say that age and price matter; how
+much, and which way, only the suite's own runs say."""
+
 
 class Posterior:
     """A Gaussian over the success rates of routes, which follows each further cell exactly.
@@ -114,6 +119,9 @@ class Posterior:
 
 
 def prior_of(score: Floats, belief: Belief | None) -> Prior:
-    """The pooled model's prior; what texts would explain of a task's difficulty belongs to the task here."""
+    """The pooled model's prior, in which models that are alike in age and price are alike in success.
+
+    What texts would explain of a task's difficulty belongs to the task here.
+    """
     usual = Shares()
-    return Prior.of(score, belief, replace(usual, task=usual.task + usual.x))
+    return Prior.of(score, belief, replace(usual, task=usual.task + usual.x, release=RELEASE, price=PRICE))

@@ -1,10 +1,11 @@
 """What is believed of routes' success rates before their outcomes: a Gaussian over any set of routes.
 
-    e_r = rate + slope * (theta_r - theta_level) + mu + a_m + b_h + g_mh
+    e_r = rate + slope * (theta_r - theta_level) + mu + a_m + b_h + g_mh + u . traits_m
 
-mu, a_m, b_h and g_mh are effects of the suite, the model, the harness and the pair with variances c * Var(y). theta is
-what other suites say (`hmrouter.history`), on the scale of logits, with its own uncertainty; without it, nothing. With
-it, the effects stand for how far this suite may differ from the others, and are smaller by `DISCREPANCY`.
+mu, a_m, b_h and g_mh are effects of the suite, the model, the harness and the pair with variances c * Var(y), u are
+those of a year of a model's age and of its price. theta is what other suites say (`hmrouter.history`), on the scale of
+logits, with its own uncertainty; without it, nothing. With it, the effects stand for how far this suite may differ from
+the others, and are smaller by `DISCREPANCY`; age and price are part of theta then.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from hmrouter.history.terms import traits
 from hmrouter.scorers.base import Belief
 from hmrouter.state import Floats
 from hmrouter.types import Route
@@ -38,6 +40,10 @@ class Shares:
     x: float = 0.06
     task: float = 0.27
     noise: float = 0.58
+    release: float = 0.0
+    """Per year; 0: what models are beside their names does not count."""
+    price: float = 0.0
+    """Per factor of ten in the list price."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,8 @@ class Prior:
         for share, part in ((s.model, _model), (s.harness, _harness), (s.pair, str)):
             _, names = np.unique([part(r) for r in (*routes, *others)], return_inverse=True)
             out += left * share * (names[: len(routes), None] == names[None, len(routes) :])
+        if self.belief is None and (s.release or s.price):
+            out += traits(routes) * (s.release, s.price) @ traits(others).T
         out *= self.variance
         if self.belief is not None and out.size:
             out += self.slope**2 * self.belief.cov(routes, others)

@@ -3,7 +3,8 @@
 The pool starts without outcomes. Runs are bought one at a time and read off the benchmark; after each, the route with
 the highest posterior mean is what would be chosen, and its regret is what it has less than the best route, in mean
 score over all tasks. Methods with `_alone` know the suite's own runs only; the others also what other benchmarks say.
-`uniform_means` is what is done without any of this: every route in turn, then the one with the highest mean.
+`uniform_means` is what is done without any of this: every route in turn, then the one with the highest mean;
+`uniform_pooled` judges these runs by the pooled model of `safe_alone`, to which models have no age and no price.
 
 For a new model, all outcomes of one model are hidden, and one of its routes is run on k tasks: `random` takes the mean
 of k random ones, `random_curves` the same tasks with what other routes showed about them, and `probe` chooses them.
@@ -18,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.buying import BUYERS, bought
+from hmrouter.bench.buying import BUYERS, Bools, bought
 from hmrouter.bench.evaluate import dense
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
 from hmrouter.bench.experiments.probe_report import BOUGHT, SEEN, probe_figures, probe_sentence, probe_tables
@@ -28,13 +29,15 @@ from hmrouter.dataset import Dataset, hash_rank
 from hmrouter.probe.curves import abilities_of
 from hmrouter.probe.posterior import Posterior
 from hmrouter.scorers.base import Belief
+from hmrouter.scorers.pooled import Pooled
+from hmrouter.state import Floats
 from hmrouter.types import Route
 
 TIMES = 4
 """Every split is so many independent runs, whose mean is the row: single ones are mostly chance."""
 NEWCOMERS = 10
 """Routes that are taken for new in each split."""
-ALONE, MEANS = "_alone", "uniform_means"
+ALONE, MEANS, POOLED = "_alone", "uniform_means", "uniform_pooled"
 NEW = "new"
 NEW_METHODS = ("random", "random_curves", "probe_alone", "probe")
 
@@ -44,10 +47,12 @@ class Probe(Experiment):
 
     name: ClassVar[str] = "probe"
     title: ClassVar[str] = "Which executions to buy"
-    methods: ClassVar[Sequence[str]] = (MEANS, *(f"{name}{ALONE}" for name in BUYERS), *BUYERS, "random_curves")
+    methods: ClassVar[Sequence[str]] = (
+        MEANS, POOLED, *(f"{name}{ALONE}" for name in BUYERS), *BUYERS, "random_curves"
+    )  # fmt: skip
     own_methods: ClassVar[Mapping[str, str]] = {
-        MEANS: "fixed", **{f"{name}{ALONE}": "safe_alone" for name in BUYERS}, **dict.fromkeys(BUYERS, "safe"),
-        "random_curves": "safe",
+        MEANS: "fixed", POOLED: "safe_alone", **{f"{name}{ALONE}": "safe_alone" for name in BUYERS},
+        **dict.fromkeys((*BUYERS, "random_curves"), "safe"),
     }  # fmt: skip
     quick: ClassVar[Quick] = Quick(splits=1)
 
@@ -69,7 +74,7 @@ class Probe(Experiment):
 
     def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
         """One row per number of runs."""
-        data, alone = benchmark.data(), unit.method.endswith((ALONE, MEANS))
+        data, alone = benchmark.data(), unit.method.endswith((ALONE, MEANS, POOLED))
         belief = None if alone else believed(others(benchmark, plan.benchmarks))
         if unit.setting == NEW:
             errors = [_newcomer(unit, data, r, belief, plan.seed) for r in newcomers(data, plan.seed, unit.split)]
@@ -99,13 +104,10 @@ class Probe(Experiment):
         """The route that would be chosen after each of the numbers of runs."""
         number = int.from_bytes(hash_rank(unit.benchmark, *seed)[:8])
         steps = bought(data, BUYERS[_buyer(unit.method)], belief, BOUGHT[-1], number)
-        scores, leaders = np.nan_to_num(dense(data)), []
+        judge, leaders = {MEANS: _by_means, POOLED: _by_pooled}.get(unit.method), []
         chance = 1e-9 * np.random.default_rng(number).standard_normal(len(data.routes))
         for n, posterior in enumerate(steps, 1):
-            value = posterior.mean
-            if unit.method == MEANS and n in BOUGHT:
-                runs = posterior.run.sum(axis=0)
-                value = np.where(runs > 0, (posterior.run * scores).sum(axis=0) / np.maximum(runs, 1), -1.0) + chance
+            value = judge(data, posterior.run > 0) + chance if judge and n in BOUGHT else posterior.mean
             leaders.append(int(value.argmax()))
         return [leaders[min(n, len(leaders)) - 1] for n in BOUGHT]
 
@@ -120,6 +122,19 @@ class Probe(Experiment):
     def figures(self, rows: Sequence[Row]) -> list[Figure]:
         """Regret against runs, and error against runs."""
         return probe_figures(rows)
+
+
+def _by_means(data: Dataset, run: Bools) -> Floats:
+    """Mean score of what was run, (routes,); below all where nothing was."""
+    runs = run.sum(axis=0)
+    return np.where(runs > 0, np.where(run, dense(data), 0.0).sum(axis=0) / np.maximum(runs, 1), -1.0)
+
+
+def _by_pooled(data: Dataset, run: Bools) -> Floats:
+    """What the pooled model expects of all routes, (routes,), knowing them by their names."""
+    task, route = np.nonzero(run)
+    pooled = Pooled.fit(np.zeros((len(run), 0)), data.routes, task, route, dense(data)[task, route])
+    return pooled.effect(data.routes)
 
 
 def newcomers(data: Dataset, seed: int, split: int) -> list[Route]:
@@ -162,7 +177,7 @@ def _tasks(method: str, ability: Any, free: Any, order: Any) -> Iterator[int]:
 
 
 def _buyer(method: str) -> str:
-    return "uniform" if method == MEANS else method.removesuffix(ALONE)
+    return "uniform" if method in (MEANS, POOLED) else method.removesuffix(ALONE)
 
 
 def _mean_cost(data: Dataset, route: int) -> float | None:

@@ -13,15 +13,20 @@ BOUGHT = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100, 120, 160, 
 """After so many runs the choice is looked at."""
 SEEN = (1, 3, 5, 7, 9, 11, 13, 15, 20, 25, 30)
 """After so many runs of a newcomer its rate is looked at."""
-PLAIN, SAME, NEW = ("uniform_means", BOUGHT[-1]), ("uniform_alone", BOUGHT[-1]), ("random", SEEN[-1])
-"""What the runs of others are counted against, a method and its number of runs: every pair in turn, judged by mean
-scores and by the same model as the others; and the mean of random tasks."""
+PLAIN, NEW = ("uniform_means", BOUGHT[-1]), ("random", SEEN[-1])
+REFERENCES = {
+    "by mean scores": PLAIN,
+    "by the pooled model": ("uniform_pooled", BOUGHT[-1]),
+    "by the same model": ("uniform_alone", BOUGHT[-1]),
+}
+"""What the runs of others are counted against, a method and its number of runs: every pair in turn, with three ways to
+judge what came out; and for a new model the mean of random tasks."""
 
 
 def probe_sentence(rows: Sequence[Row]) -> str:
     """Runs to the regret of running every pair in turn; empty if that was not run."""
     said = []
-    for reference, words in ((PLAIN, "by mean scores"), (SAME, "by the same model")):
+    for words, reference in REFERENCES.items():
         needed = _needed(_best(rows), "regret", reference)
         own = [f"{m} {n}" for m, n in needed.items() if m.startswith("probe") and n]
         said += [f"{words}: {', '.join(own)}"] if own else []
@@ -33,20 +38,21 @@ def probe_tables(rows: Sequence[Row]) -> list[Table]:
     """Runs needed, regret against runs, and the error of a newcomer's rate."""
     best, new, out = _best(rows), _new(rows), list[Table]()
     if best:
-        plain, same = (_needed(best, "regret", reference) for reference in (PLAIN, SAME))
+        overall = [_needed(best, "regret", reference) for reference in REFERENCES.values()]
         benchmarks = distinct(best, "benchmark")
         each = {b: _needed([r for r in best if r["benchmark"] == b], "regret", PLAIN) for b in benchmarks}
         body: list[list[Cell]] = [
-            [m, plain.get(m), same.get(m), *(each[b].get(m) for b in benchmarks)] for m in distinct(best, "method")
+            [m, *(of.get(m) for of in overall), *(each[b].get(m) for b in benchmarks)] for m in distinct(best, "method")
         ]
-        if plain or same:
+        if any(overall):
             out.append(
                 Table(
                     f"Runs to the regret that running every pair in turn has after {BOUGHT[-1]}",
-                    ["method", "mean of benchmarks", "same model", *benchmarks], body, digits=0,
-                    note="Runs from which on the mean regret stays at or below that of every pair in turn: "
-                    "uniform_means, which then takes the highest mean score, and under `same model` uniform_alone, "
-                    "which judges pairs like the others; on each benchmark against the first. Empty: never.",
+                    ["method", *REFERENCES, *benchmarks], body, digits=0,
+                    note="Runs from which on the regret, mean of benchmarks, stays at or below that of every pair in "
+                    "turn, judged by mean scores (uniform_means), by the pooled model of safe_alone, which knows "
+                    "models by their names only (uniform_pooled), or like the others (uniform_alone); on each "
+                    "benchmark against the first. Empty: never.",
                 )
             )  # fmt: skip
         note = (
@@ -68,7 +74,7 @@ def probe_tables(rows: Sequence[Row]) -> list[Table]:
 def probe_figures(rows: Sequence[Row]) -> list[Figure]:
     """Regret against runs without and with history, and error against runs."""
     best, new, out = _best(rows), _new(rows), list[Figure]()
-    alone = [r for r in best if r["method"].endswith(("_alone", "_means")) or r["method"] == "probe"]
+    alone = [r for r in best if r["method"].endswith(("_alone", "_means", "_pooled")) or r["method"] == "probe"]
     told = [r for r in best if not r["method"].endswith("_alone")]
     parts = (
         ("probe", "Regret against runs, from nothing", alone, "probe also with what other benchmarks say."),
