@@ -103,20 +103,34 @@ def test_rows_are_those_of_the_issue(rows: list[dict[str, Any]]) -> None:
     settings = {m: [r["setting"] for r in rows if r["method"] == m] for m in methods}
     frontier = [f"lambda={w:g}" for w in LAMBDAS]
     noisy = [*(f"{s} 5%/5%" for s in frontier), "train 5%/5%"]
-    assert settings["fixed"] == ["train"]
+    assert settings["random"] == settings["fixed"] == settings["oracle"] == ["train"]
     assert settings["single"] == [*frontier, "train"]
     assert settings["plan"] == [*frontier, "train", "train 5%/5% unaware", *noisy]
     assert settings["plan_independent"] == settings["plan_by_ratio"] == [*frontier, "train", *noisy]
     assert all(r["verifier"] == ("5%/5%" if "5%/5%" in r["setting"] else "perfect") for r in rows)
     assert [r["setting"] for r in rows if not r["aware"]] == ["train 5%/5% unaware"]
     for r in rows:
-        assert 0 <= r["promised_accuracy"] <= 1
-        assert r["promised_cost_usd"] > 0
+        if r["method"] in ("random", "oracle"):
+            assert r["promised_accuracy"] is r["promised_cost_usd"] is None
+        else:
+            assert 0 <= r["promised_accuracy"] <= 1
+            assert r["promised_cost_usd"] > 0
         assert 1 <= r["attempts"] <= 3
     (train,) = [r for r in rows if r["method"] == "plan" and r["setting"] == "train"]
     assert any(
         {**r, "setting": "train"} == train for r in rows if r["method"] == "plan" and r["setting"].startswith("lambda=")
     )
+
+
+def test_random_and_oracle_are_single_attempts(graded: Benchmark, rows: list[dict[str, Any]]) -> None:
+    score = dense(side_of(graded)[1].test)
+    (random, oracle) = [r for m in ("random", "oracle") for r in rows if (r["method"], r["split"]) == (m, 0)]
+    assert random["accuracy"] == pytest.approx(score.mean())
+    assert random["cost_usd"] == pytest.approx(np.mean(DOLLARS))
+    assert oracle["accuracy"] == pytest.approx(score.max(axis=1).mean())
+    cheapest = [min(DOLLARS[j] for j in range(4) if line[j] == line.max()) for line in score]
+    assert oracle["cost_usd"] == pytest.approx(np.mean(cheapest))
+    assert random["attempts"] == oracle["attempts"] == 1
 
 
 def test_a_frontier_spends_less_and_less(rows: list[dict[str, Any]]) -> None:
@@ -211,11 +225,13 @@ def test_the_report_is_made_of_rows(rows: list[dict[str, Any]]) -> None:
     assert list(tables) == ["Cost beside Fixed", "Accuracy beside Fixed", "Promises", "A verifier that is wrong"]
     own = {m: [r for r in rows if r["method"] == m and r["setting"] == "train"] for m in ("fixed", "plan")}
     cost = {m: np.mean([r["cost_usd"] for r in own[m]]) for m in own}
+    at = list(tables["Cost beside Fixed"].columns).index("plan")
     line = tables["Cost beside Fixed"].rows[0]
     assert line[0] == "graded"
-    assert line[2] == pytest.approx(cost["plan"] / cost["fixed"])
+    assert line[at] == pytest.approx(cost["plan"] / cost["fixed"])
     accuracy = {m: np.mean([r["accuracy"] for r in own[m]]) for m in own}
-    assert tables["Accuracy beside Fixed"].rows[-1][2] == pytest.approx(100 * (accuracy["plan"] - accuracy["fixed"]))
+    assert tables["Accuracy beside Fixed"].rows[-1][at] == pytest.approx(100 * (accuracy["plan"] - accuracy["fixed"]))
+    assert not any(c.startswith(("random", "oracle")) for c in tables["Promises"].columns)
     sentence = plan_sentence(rows)
     assert f"plan {cost['plan'] / cost['fixed']:.2f}x its cost" in sentence
     assert [f.name for f in plan_figures(rows)] == ["plan", "plan_chosen"]

@@ -1,8 +1,9 @@
 """`plan`: ordered attempts with a verifier beside single choices, in cost and accuracy.
 
-Every method but Fixed has a weight of cost, lambda. The one marked `train` is chosen on the training tasks alone, by
-cross-validation: least cost as a share of the best fixed pair's, where each point of accuracy below that pair counts as
-0.3 of its cost. A hard floor instead would turn on single tasks; this finds the knee of the frontier.
+Random, Fixed and Oracle are single attempts. Every other method has a weight of cost, lambda. The one marked `train` is
+chosen on the training tasks alone, by cross-validation: least cost as a share of the best fixed pair's, where each
+point of accuracy below that pair counts as 0.3 of its cost. A hard floor instead would turn on single tasks; this finds
+the knee of the frontier.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import Metrics, choose, dense, predict, tie_order
+from hmrouter.bench.evaluate import Metrics, choose, dense, judge, predict, tie_order
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
 from hmrouter.bench.experiments.common import prepared, product_of, row, split_of
 from hmrouter.bench.experiments.cost import costed, costed_pool
 from hmrouter.bench.experiments.plan_report import plan_figures, plan_sentence, plan_tables
-from hmrouter.bench.methods import METHODS
+from hmrouter.bench.methods import METHODS, REFERENCES
 from hmrouter.bench.planning import Outlook, Sums
 from hmrouter.costs import RouteCosts
 from hmrouter.dataset import Dataset, Split, hash_rank
@@ -43,8 +44,10 @@ class Plans(Experiment):
 
     name: ClassVar[str] = "plan"
     title: ClassVar[str] = "Plans with a verifier"
-    methods: ClassVar[Sequence[str]] = ("fixed", "single", "plan", "plan_independent", "plan_by_ratio")
-    own_methods: ClassVar[Mapping[str, str]] = dict.fromkeys(methods[1:], SCORER)
+    methods: ClassVar[Sequence[str]] = (
+        "random", "fixed", "single", "plan", "plan_independent", "plan_by_ratio", "oracle"
+    )  # fmt: skip
+    own_methods: ClassVar[Mapping[str, str]] = dict.fromkeys(methods[2:-1], SCORER)
 
     def units(self, plan: Plan) -> list[Unit]:
         """One per benchmark, split and method."""
@@ -55,6 +58,8 @@ class Plans(Experiment):
         split = priced_split(split_of(benchmark, plan.seed, unit.split))
         if not len(split.test.cells):
             raise InputError("no outcome of the test tasks can be replayed")
+        if unit.method in REFERENCES:
+            return [_reference_row(unit, split, plan)]
         whole, folds = _learned(split, plan)
         fixed = _added([fold.fixed()[1] for fold in folds])
         if unit.method == "fixed":
@@ -195,6 +200,13 @@ def _chosen(known: Mapping[float, Sums | None], fixed: Sums | None) -> float:
     return min(sums, key=loss)
 
 
+def _reference_row(unit: Unit, split: Split, plan: Plan) -> dict[str, Any]:
+    """Random or oracle, which promise nothing."""
+    metrics, _ = judge(unit.method, split, lambda: prepared(split, plan))
+    own = Unit(unit.experiment, unit.benchmark, unit.method, unit.split, "train")
+    return _own_row(own, split, metrics, attempts=1.0)
+
+
 def _row(
     unit: Unit, split: Split, setting: str, verifier: str, found: tuple[Sums, Sums], known: Sums | None,
     aware: bool = True,
@@ -209,10 +221,17 @@ def _row(
         accuracy, oracle, accuracy / oracle if oracle > 0 else None, real.cost / n if cost_known else None, n_test=n
     )
     own = Unit(unit.experiment, unit.benchmark, unit.method, unit.split, setting)
-    return row(
-        own, metrics, split.train, None, promised_accuracy=promised.accuracy / n,
+    return _own_row(
+        own, split, metrics, promised_accuracy=promised.accuracy / n,
         promised_cost_usd=promised.cost / n if cost_known else None, verifier=verifier, aware=aware,
         attempts=real.attempts / n, train_accuracy=None if known is None else known.accuracy / max(known.tasks, 1),
         train_cost_usd=None if known is None else known.cost / max(known.tasks, 1),
-        cost_per_task=cost_known and not bool(split.test.cells.cost_is_route_mean.any()),
     )  # fmt: skip
+
+
+def _own_row(own: Unit, split: Split, metrics: Metrics, **known: Any) -> dict[str, Any]:
+    """A line of results.json; null is what is not said."""
+    keys = ("promised_accuracy", "promised_cost_usd", "train_accuracy", "train_cost_usd")
+    usual = {**dict.fromkeys(keys), "verifier": "perfect", "aware": True}
+    per_task = metrics.cost_usd is not None and not bool(split.test.cells.cost_is_route_mean.any())
+    return row(own, metrics, split.train, None, cost_per_task=per_task, **(usual | known))

@@ -8,6 +8,7 @@ import numpy as np
 
 from hmrouter.bench.experiments.base import Cell, Figure, Row, Series, Table
 from hmrouter.bench.experiments.summaries import distinct, mean_of
+from hmrouter.bench.methods import REFERENCES
 
 TRAIN, NOISY, UNAWARE = "train", "train 5%/5%", "train 5%/5% unaware"
 KEYS = ("accuracy", "cost_usd", "promised_accuracy", "promised_cost_usd")
@@ -93,8 +94,9 @@ def plan_tables(rows: Sequence[Row]) -> list[Table]:
         lines.append(["mean", *(mean_of(beside.points(b, m) for b in beside.benchmarks) for m in methods)])
         note = (
             "Points of accuracy above Fixed for the same settings. What passes the verifier (a score of 0.5 or more) "
-            "is delivered with its score; a plan whose attempts all fail delivers nothing. Fixed and single are "
-            "delivered unchecked. Without costs there is no setting to choose: a plan is the most that 3 attempts buy."
+            "is delivered with its score; a plan whose attempts all fail delivers nothing. All others are single "
+            "attempts, delivered unchecked. Without costs there is no setting to choose: a plan is the most that 3 "
+            "attempts buy."
         )
         out.append(Table("Accuracy beside Fixed", ["benchmark", *methods], lines, note, footer_rows=1))
         out.append(_promises(beside))
@@ -104,7 +106,7 @@ def plan_tables(rows: Sequence[Row]) -> list[Table]:
 
 def _promises(beside: Beside) -> Table:
     columns, body = ["benchmark"], [list[Cell]([b]) for b in beside.benchmarks]
-    for m in beside.methods:
+    for m in (m for m in beside.methods if m not in REFERENCES):
         columns += [f"{m}, points", f"{m}, % of cost"]
         for line, b in zip(body, beside.benchmarks, strict=True):
             line += beside.error(b, m)
