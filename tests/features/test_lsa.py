@@ -53,10 +53,27 @@ def test_dims_can_be_fewer() -> None:
     assert LSA(dims=4).fit(texts(60)).embed(["x"]).shape == (1, 6)
 
 
-def test_topics_have_unit_length() -> None:
-    vectors = LSA().fit(texts(60)).embed([*texts(60), *texts(20, seed=1)])
+def test_topics_are_as_long_as_what_they_hold_of_a_text() -> None:
+    lsa = LSA().fit(texts(60))
+    seen, unseen, foreign = (
+        np.linalg.norm(lsa.embed(asked)[:, :-2], axis=1) for asked in (texts(60), texts(20, seed=1), ["修复错误"])
+    )
+    assert 1.0 >= seen.mean() > unseen.mean() > foreign[0]
+
+
+def test_stretched_topics_have_unit_length() -> None:
+    vectors = LSA(stretch=True).fit(texts(60)).embed([*texts(60), *texts(20, seed=1)])
     assert vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors[:, :-2], axis=1), 1.0, atol=1e-5)
+
+
+def test_a_file_that_does_not_say_so_was_stretched() -> None:
+    lsa, asked = LSA(stretch=True).fit(texts(40)), texts(5, seed=1)
+    state = lsa.state()
+    del state.meta["settings"]["stretch"]
+    assert np.array_equal(LSA.from_state(state).embed(asked), lsa.embed(asked))
+    assert not np.array_equal(LSA().fit(texts(40)).embed(asked), lsa.embed(asked))
+    assert LSA().fit(texts(40)).identity() != lsa.identity()
 
 
 def test_similar_texts_are_near() -> None:

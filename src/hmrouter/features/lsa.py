@@ -1,7 +1,10 @@
 """The default embedder: latent semantic analysis of the user's own tasks.
 
-Character 1-3-gram TF-IDF, truncated SVD, rows of unit length, and two columns for the length of the text. It
-needs no downloaded weights, reads whole texts and any script. scikit-learn is imported when it is used, not before.
+Character 1-3-gram TF-IDF with rows of unit length, truncated SVD, and two columns for the length of the text. It needs
+no downloaded weights, reads whole texts and any script. scikit-learn is imported when it is used, not before.
+
+After the SVD a row is as long as what the topics hold of its text. Stretched to unit length again, texts that were not
+in the fit, of which the topics hold less, would lie elsewhere than those that were (docs/decisions/0014).
 """
 
 from __future__ import annotations
@@ -33,12 +36,20 @@ class LSA(Embedder):
     cacheable: ClassVar[bool] = False  # each fit has columns of its own, and a text takes less than a look-up
 
     def __init__(
-        self, dims: int = 128, *, max_texts: int = 20_000, max_terms: int = 65_536, length_weight: float = 0.3
+        self,
+        dims: int = 128,
+        *,
+        max_texts: int = 20_000,
+        max_terms: int = 65_536,
+        length_weight: float = 0.3,
+        stretch: bool = False,
     ) -> None:
+        """`stretch`: give topic columns unit length, as routers that were saved before 0014 did."""
         self.dims = dims
         self.max_texts = max_texts
         self.max_terms = max_terms
         self.length_weight = length_weight
+        self.stretch = stretch
         self._ready: Any = None
 
     def fit(self, texts: Sequence[str]) -> Self:
@@ -50,7 +61,7 @@ class LSA(Embedder):
         self.components_ = np.zeros((0, 0), dtype=np.float32)
         self.length_mean_ = np.zeros(2, dtype=np.float32)
         self.length_scale_ = np.ones(2, dtype=np.float32)
-        settings = f"{self.dims} {self.max_texts} {self.max_terms} {self.length_weight}"
+        settings = f"{self.dims} {self.max_texts} {self.max_terms} {self.length_weight} {self.stretch}"
         digest = hashlib.sha256(settings.encode())
         for text in distinct:
             digest.update(text_hash(text).encode())
@@ -70,7 +81,7 @@ class LSA(Embedder):
         return self
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit-length topic columns and two length columns; zeros for an empty text."""
+        """Topic columns, of unit length at most, and two length columns; zeros for an empty text."""
         if not hasattr(self, "components_"):
             raise NotFitted("the LSA embedder is not fitted; call fit(texts) first")
         out = np.zeros((len(texts), self.components_.shape[1] + 2), dtype=np.float32)
@@ -80,9 +91,11 @@ class LSA(Embedder):
             if self._ready is None:  # made once: indexing the vocabulary takes longer than reading a text
                 self._ready = self._vectorizer()
             topics = np.asarray(self._ready.transform(written) @ self.components_)
-            norms = np.linalg.norm(topics, axis=1, keepdims=True)
-            # A text outside the topics leaves only rounding noise, which must not be blown up to unit length.
-            out[rows, :-2] = np.where(norms > 1e-6, topics / np.maximum(norms, 1e-6), 0.0)
+            if self.stretch:
+                norms = np.linalg.norm(topics, axis=1, keepdims=True)
+                # A text outside the topics leaves only rounding noise, which must not be blown up to unit length.
+                topics = np.where(norms > 1e-6, topics / np.maximum(norms, 1e-6), 0.0)
+            out[rows, :-2] = topics
             lengths = (_lengths(written) - self.length_mean_) / self.length_scale_
             out[rows, -2:] = self.length_weight * np.clip(lengths, -MAX_DEVIATIONS, MAX_DEVIATIONS)
         return out
@@ -104,14 +117,14 @@ class LSA(Embedder):
         }
         settings = {
             "dims": self.dims, "max_texts": self.max_texts, "max_terms": self.max_terms,
-            "length_weight": self.length_weight,
+            "length_weight": self.length_weight, "stretch": self.stretch,
         }  # fmt: skip
         return State(arrays, {"settings": settings, "revision": identity["revision"], "terms": self.terms_})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The fitted embedder."""
-        self = cls(**state.meta["settings"])
+        self = cls(**{"stretch": True, **state.meta["settings"]})  # older files do not say it, and did
         self.terms_ = list(state.meta["terms"])
         self.revision_ = state.meta["revision"]
         self.idf_ = state.arrays["idf"]
