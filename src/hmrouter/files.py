@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from errno import EACCES, ENOENT
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,6 +47,16 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise _refusal(path, error) from error
         raise
+
+
+def require_writable(*paths: str | Path) -> None:
+    """Refuse now what could not be written later: of several files, all or none should be."""
+    for path in paths:
+        target = _target(path)
+        if not target.parent.is_dir():
+            raise _refusal(path, FileNotFoundError(ENOENT, os.strerror(ENOENT)))
+        if not os.access(target.parent, os.W_OK):
+            raise _refusal(path, PermissionError(EACCES, os.strerror(EACCES)))
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def test_from_suggestions_to_results_and_back(inside: Cli, tmp_path: Path) -> No
     again = json.loads(inside("probe", "--runs", "4", *ALONE, "--json").stdout)
     cells = [{(r["task"], r["model"], r["harness"]) for r in d["suggestions"]} for d in (first, again)]
     assert not cells[0] & cells[1]
-    assert "4 suggested runs still out" in " ".join(again["notes"])
+    assert "4 suggested runs are still out; these are others" in " ".join(again["notes"])
     inside("import", results(tmp_path, first["suggestions"][:3]))
     done = inside("probe", "status", *ALONE)
     assert "3 of 8 suggested runs have come back; still out: 5" in done.stdout.replace("\n", " ")
@@ -59,6 +59,7 @@ def test_from_suggestions_to_results_and_back(inside: Cli, tmp_path: Path) -> No
     status = json.loads(inside("probe", "status", *ALONE, "--json").stdout)
     assert status["orders"] == {"open": 5, "done": 3, "failed": 0, "expired": 0}
     assert status["advice"] in ("stop", "go on")
+    assert status["frontier"] == []
     assert 0.0 < status["standing"]["p_best"] < 1.0
 
 
@@ -85,7 +86,8 @@ def test_harbor_jobs_and_tasks_without_a_folder(inside: Cli, refused: Callable[.
         (tmp_path / "tasks" / f"t{i:02d}").mkdir(parents=True)
         (tmp_path / "tasks" / f"t{i:02d}" / "task.toml").write_text("")
     done = inside("probe", "--runs", "30", "--harbor", "jobs", "--tasks", "tasks", *ALONE)
-    assert "3 tasks without a known folder not in the job files: t" in done.stderr
+    assert "left out of the job files, as no folder is known: 3 tasks (t" in done.stderr
+    assert inside("probe", "status", *ALONE).stdout.endswith("0 of 9 suggested runs have come back; still out: 9.\n")
     jobs = [json.loads(path.read_text()) for path in sorted((tmp_path / "jobs").iterdir())]
     assert [job["agents"][0]["name"] for job in jobs] == ["aider", "codex", "codex"]
     assert {task["source"] for job in jobs for task in job["tasks"]} == {"repo"}
@@ -124,7 +126,9 @@ def test_constraints_and_goals(inside: Cli, tmp_path: Path) -> None:
     assert {r["harness"] for r in only["suggestions"]} == {"aider"}
     frontier = json.loads(inside("probe", "--runs", "5", "--goal", "frontier", *ALONE, "--json").stdout)
     assert len(frontier["suggestions"]) == 5
-    assert "Best up to $0.25 a run: " in inside("probe", "status", "--goal", "frontier", *ALONE).stdout
+    said = inside("probe", "status", "--goal", "frontier", *ALONE).stdout
+    assert "\nUp to $0.25 a run: " in said
+    assert "; the best up to there with a probability of " in said
 
 
 def test_runs_that_failed_may_be_suggested_again(inside: Cli, tmp_path: Path) -> None:
@@ -145,6 +149,22 @@ def test_runs_that_failed_may_be_suggested_again(inside: Cli, tmp_path: Path) ->
         (2, (), "give --budget DOLLARS, --runs N, or both"),
         (1, ("--budget", "0.01"), "$0.01 buys no run: the cheapest"),
         (2, ("--runs", "3", "--goal", "worst"), "goal 'worst' is not known"),
+        (2, ("--runs", "3", "--goal", "best", "--pair", "codex:gpt-5"), "leave one of them out"),
+        (2, ("--runs", "3", "--csv", "hmrouter.db"), "--csv hmrouter.db is the file of --store"),
+        (2, ("--runs", "3", "--csv", "probe-orders.jsonl"), "is the file of --orders"),
+        (2, ("--runs", "3", "--csv", "x", "--jsonl", "./x"), "--csv x is the file of --jsonl"),
+        (2, ("--runs", "3", "--dataset", "ds@1"), "add --harbor FOLDER"),
+        (1, ("--runs", "3", "--csv", "a.csv", "--jsonl", "no/such/b.jsonl"), "cannot write no/such/b.jsonl"),
+        (1, ("--runs", "3", "--csv", "a.csv", "--orders", "no/such/orders"), "cannot write no/such/orders"),
+        (1, ("--runs", "3", "--csv", "a.csv", "--harbor", "jobs"), "no folder with tasks was given"),
+        (1, ("--runs", "3", "--tasks", "."), "there is no Harbor task in ."),
+        (1, ("--runs", "3", "--pair", "codex:gpt-5", "--deny", "model=gpt-5"), "none of the pairs that are asked"),
+        (1, ("--budget", "5", "--pair", "zz:yy"), "no cost of this pair is known"),
+        (1, ("--runs", "5", "--pair", "zz:yy", "--max-cost", "5"), "of zz:yy, none is known to keep the cap"),
+        (2, ("--runs", "3", "--value", "1e308"), "is not a number of dollars from 0 to 1e+12"),
+        (2, ("--runs", "3", "status"), "--runs stands before status; write it behind: hmrouter probe status --runs"),
+        (2, ("status", "--pair", "codex:gpt-5", "--confidence", "7"), "is not a probability"),
+        (2, ("status", "--pair", "codex:gpt-5", "--horizon", "0"), "the horizon 0 is not"),
         (2, ("--runs", "3", "--allow", "harness=nowhere"), "harness 'nowhere' is not in the pool"),
         (1, ("--runs", "3", "--allow", "model=gpt-5", "--deny", "harness=codex,aider"), "none of the 3 routes"),
         (1, ("--runs", "3", "--max-cost", "0.001"), "no pair of 3 costs at most $0.001 per run"),
@@ -157,6 +177,45 @@ def test_what_cannot_be_is_said_in_one_line(
 ) -> None:
     fill(tmp_path)
     assert words in refused("probe", *options, *ALONE, code=code)
+    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith("hmrouter.db-")) == [
+        "hmrouter.db"
+    ]
+    assert len(OutcomeStore(f"sqlite:///{tmp_path / 'hmrouter.db'}").suites()) == 1
+
+
+def test_a_pair_by_name_is_asked_about_whatever_else_is(inside: Cli, tmp_path: Path) -> None:
+    with OutcomeStore(f"sqlite:///{tmp_path / 'hmrouter.db'}") as store:
+        written = Route("My Model v1", "Codex CLI!")  # filled from Python, so not in canonical form
+        store.add(Outcome(Task(f"t{i}", "repo"), r, 1.0) for i in range(5) for r in (written, ROUTES[0]))
+    (tmp_path / "ids.txt").write_text("t0\nt8\nt9\n")
+    options = ("--tasks", "ids.txt", *ALONE, "--json")
+    found = json.loads(inside("probe", "--runs", "2", "--pair", "Codex CLI!:My Model v1", *options).stdout)
+    assert {(r["model"], r["harness"]) for r in found["suggestions"]} == {("My Model v1", "Codex CLI!")}
+    assert not any("never run" in note for note in found["notes"])
+    both = json.loads(inside("probe", "--runs", "9", "--pair", "codex:o3", "--new-model", "gpt-6", *options).stdout)
+    assert {rate["route"] for rate in both["rates"]} == {"codex:o3", "codex:gpt-6", "Codex CLI!:gpt-6"}
+    assert "was never run here" in both["notes"][0]
+
+
+def test_while_runs_are_out_there_is_no_stop(inside: Cli, tmp_path: Path) -> None:
+    fill(tmp_path)
+    before = inside("probe", "status", "--pair", "aider:gpt-5", *ALONE).stdout
+    inside("probe", "--runs", "500", *ALONE)
+    said = inside("probe", "status", *ALONE).stdout
+    assert "Wait: nothing else is left to run, and 18 suggested runs are still out" in said
+    after = inside("probe", "status", "--pair", "aider:gpt-5", *ALONE).stdout
+    known = [text.splitlines()[1].partition(";")[0] for text in (before, after)]
+    assert known[0] == known[1]  # what is out is not known yet
+    assert "; 6 more runs that are still out would make the interval about 0 points wide." in after
+    again = inside("probe", "--runs", "3", *ALONE)
+    assert "18 suggested runs are still out (--again: also those)" in again.stderr
+    assert "these are others" not in again.stderr
+
+
+def test_a_data_set_of_another_name_is_another_suite(inside: Cli, tmp_path: Path) -> None:
+    fill(tmp_path)
+    done = inside("probe", "--runs", "2", "--harbor", "jobs", "--dataset", "terminal-bench@2.0", *ALONE)
+    assert "Harbor will call the suite of these results 'terminal-bench', not 'repo'" in done.stderr
 
 
 def test_several_suites_need_a_choice(inside: Cli, refused: Callable[..., str], tmp_path: Path) -> None:

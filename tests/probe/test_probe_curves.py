@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.dataset import Dataset
-from hmrouter.probe.curves import Ability, Calibrate, Curves, abilities_of
+from hmrouter.probe.curves import Ability, Calibrate, Curves
 from hmrouter.types import Outcome, Route, Task
 
 N_ROUTES = 8
@@ -76,14 +76,45 @@ def test_success_where_it_counts_raises_the_estimate_and_an_imagined_run_leaves_
 
 
 def test_own_runs_of_a_pair_are_not_part_of_the_curves() -> None:
-    data, flat = world(), np.full(N_ROUTES, 0.5)
-    known = abilities_of(data.cells, 40, N_ROUTES, [7], flat, 0.2 * np.ones(N_ROUTES))[7]
+    data = world()
+    own = data.cells.route == 7
+    curves = Curves.fit(data.cells.take(~own), 40, N_ROUTES)
+    known = Ability.of(curves, data.cells.take(own), 0.5, 0.2)
     assert known.estimate() == pytest.approx((data.route_means()[7], 0.0), abs=1e-12)
-    others = data.keep(data.cells.route != 7)
-    alone = abilities_of(others.cells, 40, N_ROUTES, [7], flat, 0.2 * np.ones(N_ROUTES))[7]
+    alone = Ability(curves, 0.5, 0.2)
     for task in range(40):
         alone.add(task, planted(task, 7))
     np.testing.assert_allclose(alone.density, known.density, atol=1e-12)
+
+
+def test_what_has_faded_says_less() -> None:
+    curves = Curves.fit(world().cells, 40, N_ROUTES)
+    fresh, faded = Ability(curves, 0.45, 0.15), Ability(curves, 0.45, 0.15)
+    fresh.add(20, 1.0)
+    faded.add(20, 1.0, fade=0.1)
+    assert fresh.told()[1] != faded.told()[1]
+    assert fresh.density @ curves.rate > faded.density @ curves.rate > Ability(curves, 0.45, 0.15).density @ curves.rate
+
+
+def test_an_estimate_has_the_spread_of_what_may_come() -> None:
+    """Rates over the tasks that are left, drawn: first an ability, then each task's ending."""
+    curves, rng = Curves.fit(world().cells, 40, N_ROUTES), np.random.default_rng(0)
+    ability = Ability(curves, 0.45, 0.15)
+    for task in range(34):
+        ability.add(task, float(task % 2))
+    of = rng.choice(len(ability.density), size=40_000, p=ability.density)
+    endings = rng.random((6, 40_000)) < curves.success[34:][:, of]
+    drawn = (17 + endings.sum(axis=0)) / 40
+    mean, sd = ability.estimate()
+    assert mean == pytest.approx(drawn.mean(), abs=0.002)
+    assert sd == pytest.approx(drawn.std(), rel=0.02)
+
+
+def test_when_every_task_is_imagined_nothing_is_left_open() -> None:
+    ability = Ability(Curves.fit(world().cells, 40, N_ROUTES), 0.45, 0.15)
+    for task in range(40):
+        ability.imagine(task)
+    assert ability.estimate()[1] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_several_pairs_are_asked_about_each_by_itself() -> None:

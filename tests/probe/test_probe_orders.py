@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -52,7 +54,18 @@ def test_a_cell_ordered_again_counts_once_from_the_last_time(tmp_path: Path) -> 
     assert [len(part) for part in (account.open, account.done, account.expired)] == [1, 0, 0]
 
 
-@pytest.mark.parametrize("line", ["{", "[]", "{}", '{"suite": "s"}', '"x"', '{"suite":"s","task":"t","route":"r"}'])
+def line(**changed: object) -> str:
+    return json.dumps(asdict(orders("a")[0]) | changed)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{", "[]", "{}", '{"suite": "s"}', '"x"', '{"suite":"s","task":"t","route":"r"}', "[" * 100_000,
+        line(failures="x"), line(failures=None), line(task=["a"]), line(suite=["s"]), line(gain="abc"),
+        line(route="codex"), line(when="2026-03-01T12:00:00"), line(cost=True),
+    ],
+)  # fmt: skip
 def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
     book = Orders(tmp_path / "orders.jsonl")
     book.append(orders("a"))
@@ -60,6 +73,14 @@ def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
         file.write(f"\n{line}\n")
     with pytest.raises(InputError, match=r"line 3 of .*orders.jsonl is not an order"):
         book.read()
+
+
+def test_any_name_survives_the_book(tmp_path: Path) -> None:
+    names = ["line\u2028sep", "next\x85line", 'tab\tquote"', "修复", "=1+1"]
+    book = Orders(tmp_path / "orders.jsonl")
+    book.append(orders(*names))
+    book.append(orders("last"))
+    assert [o.task for o in book.read()] == [*names, "last"]
 
 
 @pytest.mark.parametrize("days", [-1.0, float("nan"), float("inf")])

@@ -19,16 +19,16 @@ TASKS = [Task(f"t{i:02d}") for i in range(30)]
 DOLLARS = {A: 1.0, B: 0.2, C: 0.25}
 
 
-def data(routes: Sequence[Route] = (A, B, C), tasks: int = 12, cost: bool = True) -> Dataset:
+def data(
+    routes: Sequence[Route] = (A, B, C), tasks: int = 12, cost: bool = True, more: Sequence[Outcome] = ()
+) -> Dataset:
     """Every route on the first tasks; the others were not run."""
-    return Dataset(
-        (
-            Outcome(TASKS[i], r, float((3 * i + 2 * j) % 5 < 3 - j), cost=DOLLARS[r] if cost else None)
-            for i in range(tasks)
-            for j, r in enumerate(routes)
-        ),
-        tasks=TASKS,
-    )
+    cells = [
+        Outcome(TASKS[i], r, float((3 * i + 2 * j) % 5 < 3 - j), cost=DOLLARS[r] if cost else None)
+        for i in range(tasks)
+        for j, r in enumerate(routes)
+    ]
+    return Dataset([*cells, *more], tasks=TASKS)
 
 
 def test_a_batch_keeps_its_limits_and_says_what_it_costs() -> None:
@@ -54,7 +54,7 @@ def test_routes_over_the_cap_are_neither_run_nor_asked_about() -> None:
     assert prober.excluded == {"over max_cost": 1}
     with pytest.raises(NoRoute, match=r"no pair of 3 costs at most \$0.01 per run; the cheapest is loop:small"):
         Prober(data(), max_cost=0.01)
-    with pytest.raises(NoRoute, match="no cost of any is known"):
+    with pytest.raises(NoRoute, match="no cost of any of 3 pairs is known"):
         Prober(data(cost=False), max_cost=1.0)
 
 
@@ -110,13 +110,26 @@ def test_the_frontier_holds_what_nothing_cheaper_beats() -> None:
         Outcome(TASKS[i], r, float(i < n), cost=DOLLARS[r]) for r, n in ((A, 19), (B, 9), (C, 3)) for i in range(20)
     ]
     frontier = Prober(Dataset(cells)).frontier()
-    assert [(rate.route, round(cost, 1)) for rate, cost in frontier] == [(B, 0.2), (A, 1.0)]
-    assert frontier[0][0].success < frontier[1][0].success
+    assert [(s.leader.route, round(cost, 1)) for s, cost in frontier] == [(B, 0.2), (A, 1.0)]
+    assert frontier[0][0].leader.success < frontier[1][0].leader.success
+    assert (frontier[0][0].challenger, frontier[0][0].p_best) == (None, 1.0)  # nothing else is as cheap
+    whole = Prober(Dataset(cells)).standing()
+    assert frontier[1][0] == whole
+
+
+def test_the_frontier_is_worth_more_runs_where_its_cheap_end_is_open() -> None:
+    cheap = {B: 0.2, C: 0.2}
+    cells = [Outcome(TASKS[i], A, 1.0, cost=5.0) for i in range(25)]
+    cells += [Outcome(TASKS[i], r, float(i % 2), cost=cost) for r, cost in cheap.items() for i in range(6)]
+    prober = Prober(Dataset(cells, tasks=TASKS))
+    assert prober.standing().p_best > 0.95
+    best, frontier = (prober.outlook(goal=goal)[-1].points for goal in (Goal.BEST, Goal.FRONTIER))
+    assert best < 0.001 < frontier
 
 
 def test_pairs_over_the_cap_cannot_be_asked_about() -> None:
     capped = Prober(data(), max_cost=0.5)
-    with pytest.raises(NoRoute, match="expected to cost more than the cap"):
+    with pytest.raises(NoRoute, match="of loop:big, none is known to keep the cap"):
         capped.suggest(runs=3, goal=Goal.PAIR, pairs=[A])
     assert {s.route for s in capped.suggest(runs=3, goal=Goal.PAIR, pairs=[A, B]).suggestions} == {B}
 
@@ -141,7 +154,7 @@ def test_all_cells_run_leaves_nothing() -> None:
 def test_a_pair_whose_cost_nobody_knows_counts_as_dear() -> None:
     prober = Prober(data(), pool=[A, Route("other", "somewhere")])
     batch = prober.suggest(budget=3.0)
-    assert "1 pairs have no known cost" in " ".join(batch.notes)
+    assert "1 pair has no known cost and counts as dear as" in " ".join(batch.notes)
     assert len(batch.suggestions) == 3
     assert batch.cost is None
 
@@ -167,7 +180,35 @@ def test_a_wrong_limit_is_refused_in_one_line(
     assert "\n" not in str(raised.value)
 
 
+def test_what_is_out_does_not_count_as_known() -> None:
+    prober = Prober(data(), pool=[A, B, C, NEW])
+    first = prober.suggest(runs=10, goal=Goal.PAIR, pairs=[NEW])
+    out = [(*s.task.key, s.route) for s in first.suggestions]
+    second = prober.suggest(runs=10, goal=Goal.PAIR, pairs=[NEW], out=out)
+    assert second.rates == first.rates
+    assert second.rates_after[0].width < first.rates_after[0].width
+
+
+def test_runs_with_one_harness_tell_of_the_model_with_others() -> None:
+    other = Route("next", "pilot")
+    seen = [Outcome(TASKS[i], NEW, 1.0) for i in range(20)]
+    before, after = (
+        Prober(known, pool=[A, B, C, NEW, other]).suggest(runs=1, goal=Goal.PAIR, pairs=[NEW, other]).rates[1]
+        for known in (data(), data(more=seen))
+    )
+    assert after.route == other
+    assert after.success > before.success + 0.05
+
+
+def test_what_costs_nothing_can_be_had_for_nothing() -> None:
+    free = Dataset([Outcome(TASKS[i], r, float(i % 2), cost=0.0) for i in range(5) for r in (A, B)], tasks=TASKS)
+    assert len(Prober(free).suggest(budget=1e-9, runs=4).suggestions) == 4
+
+
 def test_dollars_cannot_be_spent_where_no_cost_is_known() -> None:
+    unknown = Route("other", "somewhere")
+    with pytest.raises(InputError, match="no cost of this pair is known"):
+        Prober(data(), pool=[A, unknown]).suggest(budget=5.0, goal=Goal.PAIR, pairs=[unknown])
     with pytest.raises(InputError, match="say how many with --runs"):
         Prober(data(cost=False)).suggest(budget=5.0)
     with pytest.raises(InputError, match="no frontier"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hmrouter.probe import Suggestion
-from hmrouter.probe.handover import write_harbor_jobs
+from hmrouter.probe.handover import harbor_jobs, write_all
 from hmrouter.types import Route, Task
 
 PROGRAM = """
@@ -25,10 +25,11 @@ for path in sys.argv[1:]:
 @pytest.mark.heavy
 def test_harbor_accepts_the_job_files(tmp_path: Path, harbor: Path) -> None:
     suggestions = [Suggestion(Task("t1", "our-repo"), Route("gpt-5", "codex"), 0.01, 0.5, "route")]
-    with_folders, _ = write_harbor_jobs(tmp_path / "a", suggestions, {"t1": tmp_path / "tasks" / "t1"})
-    by_name, _ = write_harbor_jobs(tmp_path / "b", suggestions, None, "terminal-bench@2.0")
+    with_folders, _ = harbor_jobs(tmp_path / "a", suggestions, {"t1": tmp_path / "tasks" / "t1"})
+    by_name, _ = harbor_jobs(tmp_path / "b", suggestions, None, "terminal-bench@2.0")
+    write_all(with_folders | by_name)
     done = subprocess.run(
-        [str(harbor.with_name("python")), "-c", PROGRAM, *map(str, with_folders + by_name)],
+        [str(harbor.with_name("python")), "-c", PROGRAM, *map(str, with_folders | by_name)],
         check=True,
         capture_output=True,
         text=True,

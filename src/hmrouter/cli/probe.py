@@ -76,39 +76,58 @@ def suggest(
 
     `hmrouter probe status` says how things stand and whether to go on.
     """
+    from hmrouter.errors import UsageError
+    from hmrouter.files import require_writable
     from hmrouter.probe import handover
     from hmrouter.probe.orders import Orders, ordered
 
     if context.invoked_subcommand is not None:
+        _require_nothing_before(context)
         return
     asked = Asked(
         store, suite, history, pool, allow or (), deny or (), max_cost, tasks, pair, new_model, new_harness
     )  # fmt: skip
+    wanted = _goal(goal, asked)
+    if dataset and harbor is None:
+        raise UsageError(f"--dataset {dataset} says where Harbor finds the tasks; add --harbor FOLDER")
+    _require_apart(
+        {"--csv": csv, "--jsonl": jsonl, "--orders": orders, "--tasks": tasks, "--pool": pool, "--store": _file(store)}
+    )
     given, book, now = gather(asked), Orders(orders), datetime.now(UTC)
     account = _account(book, given, expire, now)
     batch = given.prober.suggest(
-        budget=budget, runs=runs, goal=_goal(goal, asked), pairs=given.pairs, value=value, horizon=horizon,
+        budget=budget, runs=runs, goal=wanted, pairs=given.pairs, value=value, horizon=horizon,
         out=() if again else [order.key for order in account.open],
     )  # fmt: skip
-    files = []
+    files = dict[Path, bytes]()
     if csv is not None:
-        handover.write_csv(csv, batch.suggestions)
-        files.append(csv)
+        files[csv] = handover.as_csv(batch.suggestions)
     if jsonl is not None:
-        handover.write_jsonl(jsonl, batch.suggestions)
-        files.append(jsonl)
+        files[jsonl] = handover.as_jsonl(batch.suggestions)
     homeless: list[Task] = []
     if harbor is not None:
-        jobs, homeless = handover.write_harbor_jobs(harbor, batch.suggestions, given.folders, dataset)
-        files += jobs
-    if batch.suggestions and not dry_run:
-        book.append(ordered(batch.suggestions, given.failures, now))
-    notes = list(batch.notes)
+        jobs, homeless = handover.harbor_jobs(harbor, batch.suggestions, given.folders, dataset)
+        files |= jobs
+    if not dry_run:
+        require_writable(orders)
+    handover.write_all(files)
+    # What nobody was handed is not ordered.
+    handed = [s for s in batch.suggestions if csv or jsonl or s.task not in homeless]
+    if handed and not dry_run:
+        book.append(ordered(handed, given.failures, now))
+    notes = [*given.notes, *batch.notes]
     if account.open and not again:
-        notes.append(f"{counted(len(account.open), 'suggested run')} still out; these are others (--again: also those)")
+        others = "; these are others" if batch.suggestions else ""
+        are = "is" if len(account.open) == 1 else "are"
+        notes.append(f"{counted(len(account.open), 'suggested run')} {are} still out{others} (--again: also those)")
     if homeless:
         shown = ", ".join(t.id for t in homeless[:5]) + (", ..." if len(homeless) > 5 else "")
-        notes.append(f"{counted(len(homeless), 'task')} without a known folder not in the job files: {shown}")
+        notes.append(f"left out of the job files, as no folder is known: {counted(len(homeless), 'task')} ({shown})")
+    if harbor is not None and dataset and (named := dataset.partition("@")[0]) != given.suite:
+        notes.append(
+            f"Harbor will call the suite of these results {named!r}, not {given.suite!r}: ask with --suite {named}, or "
+            "name the folder that holds the tasks with --tasks instead of --dataset"
+        )
     if as_json:
         print_json(
             {
@@ -120,7 +139,7 @@ def suggest(
             }
         )  # fmt: skip
         return
-    _show(batch, given, notes, files)
+    _show(batch, given, notes, list(files))
 
 
 @app.command()
@@ -150,42 +169,49 @@ def status(
     """
     from hmrouter.probe import Goal
     from hmrouter.probe.orders import Orders
-    from hmrouter.probe.standing import advice, best_of
+    from hmrouter.probe.standing import advice, best_of, require_probability
+
+    require_probability(confidence)
 
     asked = Asked(
         store, suite, history, pool, allow or (), deny or (), max_cost, tasks, pair, new_model, new_harness
     )  # fmt: skip
-    given = gather(asked)
+    wanted, given = _goal(goal, asked), gather(asked)
     account = _account(Orders(orders), given, expire, datetime.now(UTC))
-    wanted = _goal(goal, asked)
     out = [order.key for order in account.open]
-    lines, found = [f"It rests on {given.basis}."], dict[str, Any]()
+    lines, found = [f"It rests on {given.basis}.", *(f"Note: {note}." for note in given.notes)], dict[str, Any]()
     if wanted is Goal.PAIR:
-        batch = given.prober.suggest(runs=LOOKAHEAD, goal=wanted, pairs=given.pairs, out=out)
+        batch = given.prober.suggest(
+            runs=LOOKAHEAD, goal=wanted, pairs=given.pairs, out=out, value=value, horizon=horizon
+        )
         found = {"rates": _rates(batch.rates), "rates_after": _rates(batch.rates_after)}
         for before, after in zip(batch.rates, batch.rates_after, strict=True):
-            more = counted(len(batch.suggestions), "more run")
-            lines.append(f"{before}; {more} would make the interval about {after.width:.0f} points wide.")
+            more = sum(s.route == before.route for s in batch.suggestions)
+            back = sum(key[2] == before.route for key in out)
+            lines.append(f"{before}{_narrower(more, back, after)}.")
     else:
         standing = given.prober.standing()
         outlook = given.prober.outlook(out, value, horizon, wanted)
-        if wanted is Goal.FRONTIER:
-            lines += [f"Best up to {dollars(cost)} a run: {rate}." for rate, cost in given.prober.frontier()]
-        verdict, why = advice(standing, outlook, confidence)
+        frontier = given.prober.frontier() if wanted is Goal.FRONTIER else []
+        verdict, why = advice([s for s, _ in frontier] or [standing], outlook, confidence, len(out))
         found = {
             "standing": _standing(standing),
+            "frontier": [_standing(s) | {"cost_usd": cost} for s, cost in frontier],
             "outlook": [_worth(w) for w in outlook],
             "advice": verdict,
             "why": why,
         }
+        for s, cost in frontier:
+            sure = "" if s.challenger is None else f"; the best up to there with a probability of {s.p_best:.0%}"
+            lines.append(f"Up to {dollars(cost)} a run: {s.leader}{sure}.")
         lines += [
-            *standing.words(),
-            *([best_of(outlook).words()] if outlook else []),
+            *([] if frontier else standing.words()),
+            *([best_of(outlook).words()] if outlook and standing.challenger is not None else []),
             f"{verdict.capitalize()}: {why}.",
         ]
     lines.append(f"{account}.")
     if as_json:
-        states = {f"{f.name}": len(getattr(account, f.name)) for f in fields(account)}
+        states = {f.name: len(getattr(account, f.name)) for f in fields(account)}
         print_json(
             {"suite": given.suite, "goal": wanted, "basis": given.basis, **found, "orders": states, "words": lines}
         )
@@ -195,14 +221,56 @@ def status(
 
 
 def _goal(named: str | None, asked: Asked) -> Goal:
-    from hmrouter.errors import UnknownName
+    from hmrouter.errors import UnknownName, UsageError
     from hmrouter.probe import Goal
 
     if named is None:
         return Goal.PAIR if asked.certain_pairs else Goal.BEST
-    if named not in tuple(Goal):
-        raise UnknownName("goal", named, Goal)
+    valid = [goal.value for goal in Goal]
+    if named not in valid:
+        raise UnknownName("goal", named, valid)
+    if asked.certain_pairs and named != Goal.PAIR:
+        raise UsageError(
+            f"--goal {named} asks about the whole pool, and --pair, --new-model and --new-harness about certain pairs; "
+            "leave one of them out"
+        )
     return Goal(named)
+
+
+def _require_nothing_before(context: typer.Context) -> None:
+    """Options in front of a subcommand would say nothing to it."""
+    from hmrouter.errors import UsageError
+
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            option, sub = parameter.opts[0], context.invoked_subcommand
+            raise UsageError(f"{option} stands before {sub}; write it behind: hmrouter probe {sub} {option} ...")
+
+
+def _require_apart(named: dict[str, Path | None]) -> None:
+    """No file may be written over another that is read or written here."""
+    from hmrouter.errors import UsageError
+
+    seen: dict[Path, str] = {}
+    for option, path in reversed(named.items()):
+        if path is not None and (other := seen.setdefault(path.resolve(), option)) != option:
+            raise UsageError(f"{option} {path} is the file of {other}; choose another path")
+
+
+def _file(store: str) -> Path | None:
+    """Where a store lies, if it is a file."""
+    kind, _, path = store.partition(":///")
+    return Path(path) if kind.startswith("sqlite") and path else None
+
+
+def _narrower(more: int, back: int, after: Rate) -> str:
+    """What the runs to come will make of an interval."""
+    if not more + back:
+        return ""
+    runs = counted(more + back, "more run")
+    out = f", {back} of them still out," if 0 < back < more + back else " that are still out" * bool(back)
+    return f"; {runs}{out} would make the interval about {after.width:.0f} points wide"
 
 
 def _account(book: Orders, given: Given, expire: float, now: datetime) -> Account:
@@ -223,6 +291,8 @@ def _show(batch: Batch, given: Given, notes: list[str], files: list[Path]) -> No
             typer.echo(f"{before}; after these runs the interval will be about {after.width:.0f} points wide.")
         if batch.worth is not None:
             typer.echo(batch.worth.words())
+            if batch.worth.cost is not None and batch.worth.net <= 0.0:
+                notes = [*notes, "these runs cost more than they are worth; is it time to stop? hmrouter probe status"]
     for file in files:
         typer.echo(f"Wrote {file}.")
     for reason, n in batch.excluded.items():

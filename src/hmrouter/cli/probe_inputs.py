@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hmrouter.cli.history import Known, known_elsewhere, opened_store
-from hmrouter.errors import InputError, UsageError
+from hmrouter.cli.words import counted
+from hmrouter.errors import InputError, NoRoute, UsageError
 from hmrouter.types import DEFAULT_SUITE, Outcome, Route, Status, Task
 
 if TYPE_CHECKING:
     from hmrouter.probe import Prober
+    from hmrouter.probe.orders import CellKey
     from hmrouter.store import OutcomeStore
-
-CellKey = tuple[str, str, Route]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class Given:
     folders: dict[str, Path] | None
     basis: str
     """What it rests on, in a line."""
+    notes: tuple[str, ...]
 
 
 def gather(asked: Asked) -> Given:
@@ -62,7 +63,7 @@ def gather(asked: Asked) -> Given:
     from hmrouter.costs import RouteCosts, priced
     from hmrouter.dataset import Dataset
     from hmrouter.history.public import Background, believe
-    from hmrouter.pool import canonical_route, read_pool, select
+    from hmrouter.pool import read_pool, select
     from hmrouter.probe import Prober
     from hmrouter.probe.handover import task_folders
 
@@ -79,12 +80,11 @@ def gather(asked: Asked) -> Given:
         data = Dataset(outcomes, tasks=more, half_life=fades)
         records = known_elsewhere(asked.history, data, [suite], kept, fades)
     base = read_pool(asked.pool) if asked.pool else data.routes or tuple(sorted({r.route for r in records}))
-    new = _new_pairs(asked, base)
+    new = _asked_pairs(asked, base)
     pool = select(tuple(dict.fromkeys((*base, *new))), asked.allow, asked.deny)
     pairs = tuple(r for r in pool if r in new)
-    if asked.pair is not None:
-        pairs = (canonical_route(asked.pair),)
-        pool = tuple(dict.fromkeys((*pool, *pairs)))
+    if new and not pairs:
+        raise NoRoute(f"--allow and --deny leave none of the pairs that are asked about: {', '.join(map(str, new))}")
     belief = believe(records, data.suites)
     elsewhere = RouteCosts()
     for record in records if belief is None else belief.records:
@@ -94,8 +94,13 @@ def gather(asked: Asked) -> Given:
     cells = zip(data.cells.task.tolist(), data.cells.route.tolist(), strict=True)
     done = {(*data.tasks[t].key, data.routes[r]) for t, r in cells}
     own = int(data.cells.trials.sum())
-    basis = f"{own:,} own runs only" if belief is None else str(Background.of(belief.records, own))
-    return Given(suite, prober, pairs, done, failures, folders, basis)
+    basis = f"{counted(own, 'own run')} only" if belief is None else str(Background.of(belief.records, own))
+    notes = []
+    if never := [str(r) for r in pairs if asked.pair is not None and r not in data.routes]:
+        notes.append(f"{', '.join(never)} was never run here; of other pairs and suites follows what is expected of it")
+    if not len(data.cells):
+        notes.append(f"there is no outcome of suite {suite!r} yet")
+    return Given(suite, prober, pairs, done, failures, folders, basis, tuple(notes))
 
 
 def _suite(asked: str | None, kept: OutcomeStore | None, tasks_given: bool) -> str:
@@ -126,22 +131,33 @@ def _names(file: Path | None) -> list[str]:
     if file is None:
         return []
     try:
-        return [name for line in file.read_text(encoding="utf-8-sig").splitlines() if (name := line.strip())]
+        lines = file.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as e:
         reason = getattr(e, "strerror", None) or "it is not UTF-8 text"
         raise InputError(f"cannot read the tasks in {file}: {reason}; give a folder of tasks, or a file of ids") from e
+    names = [name for line in lines if (name := line.strip())]
+    if not names:
+        raise InputError(f"there is no task in {file}; write one id per line, or name a folder of Harbor tasks")
+    return names
 
 
-def _new_pairs(asked: Asked, base: Sequence[Route]) -> set[Route]:
-    """The pairs of a new model with the pool's harnesses, and of a new harness with its models."""
+def _asked_pairs(asked: Asked, base: Sequence[Route]) -> tuple[Route, ...]:
+    """The pairs that are asked about: one by name, those of a new model with the pool's harnesses, of a new harness
+    with its models. Names are taken as written where the pool has them so, else in their canonical form."""
     from hmrouter.names import canonical_harness, canonical_model
+    from hmrouter.pool import canonical_route
 
-    out: set[Route] = set()
+    out: list[Route] = []
+    if asked.pair is not None:
+        written = Route.parse(asked.pair)
+        out.append(written if written in base else canonical_route(asked.pair))
+    models, harnesses = sorted({r.model for r in base}), sorted({r.harness for r in base})
     if asked.new_model is not None:
-        out |= {Route(canonical_model(asked.new_model), r.harness) for r in base}
+        models = [asked.new_model if asked.new_model in models else canonical_model(asked.new_model)]
     if asked.new_harness is not None:
-        models = {r.model for r in base} if asked.new_model is None else {canonical_model(asked.new_model)}
-        out |= {Route(model, canonical_harness(asked.new_harness)) for model in models}
-    if asked.certain_pairs and not out and asked.pair is None:
-        raise UsageError("there is no pair to make of it: the pool is empty; name one with --pair")
-    return out
+        harnesses = [asked.new_harness if asked.new_harness in harnesses else canonical_harness(asked.new_harness)]
+    if asked.new_model is not None or asked.new_harness is not None:
+        out += [Route(model, harness) for model in models for harness in harnesses]
+        if not out:
+            raise UsageError("there is no pair to make of it: the pool is empty; name one with --pair or --pool")
+    return tuple(dict.fromkeys(out))

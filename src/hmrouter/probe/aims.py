@@ -1,4 +1,5 @@
-"""What is asked of the next executions: the best pair, the frontier of cost and success, or one pair's success rate.
+"""What is asked of the next executions: the best pair, or the frontier of cost and success; one pair's success rate is
+asked for in `curves`.
 
 Each aim says how much every cell would tell, in variance taken from what is asked, and follows cells that are imagined
 to have been run. `select.choose` does the rest.
@@ -46,7 +47,7 @@ class Aim(Protocol):
         """How much each cell would tell now, of those routes that can be run."""
 
     def imagine(self, task: int, route: int) -> None:
-        """Go on as if that cell had been run, however it ended."""
+        """Go on as if that cell had been run and had ended in a way that is expected of it."""
 
 
 class _Sequel:
@@ -55,6 +56,9 @@ class _Sequel:
     Their outcomes are drawn from what is expected of them, as a coin is tossed: in one possible future, so that a batch
     looks at as many leaders and challengers as runs made one by one would. The same question has the same answer.
     """
+
+    levels: list[Ints]
+    """Sets of routes, the best of each of which is asked for."""
 
     def __init__(self, posterior: Posterior) -> None:
         self.posterior = posterior.copy()
@@ -73,7 +77,7 @@ class _Sequel:
         """
         p, cov = self.posterior, self.posterior.cov
         if len(runnable) > WATCHED:
-            fresh = weights @ (contrasts @ cov[:, runnable]) ** 2 / np.diag(cov)[runnable]
+            fresh = weights @ (contrasts @ cov[:, runnable]) ** 2 / (np.diag(cov)[runnable] + p.fresh_noise)
             runnable = runnable[np.sort(np.argsort(-fresh, kind="stable")[:WATCHED])]
         variance = p.gains(contrasts, weights, runnable)
         success = np.clip(p.expected(runnable), CERTAIN, 1.0 - CERTAIN)
@@ -87,11 +91,11 @@ class Best(_Sequel):
     def __init__(self, posterior: Posterior, among: Sequence[int] | None = None) -> None:
         """`among`: the routes that may win, all if None."""
         super().__init__(posterior)
-        self._among = np.arange(len(posterior.mean)) if among is None else np.array(among, dtype=np.int64)
+        self.levels = [np.arange(len(posterior.mean)) if among is None else np.array(among, dtype=np.int64)]
 
     def told(self, runnable: Ints) -> Told:
         """How much each cell would tell now."""
-        return self._told(*contrasts_of(self.posterior, self._among), runnable)
+        return self._told(*contrasts_of(self.posterior, self.levels[0]), runnable)
 
 
 class Frontier(_Sequel):
@@ -102,12 +106,12 @@ class Frontier(_Sequel):
         super().__init__(posterior)
         known = [j for j in (range(len(cost)) if among is None else among) if np.isfinite(cost[j])]
         caps = np.unique(np.quantile(cost[known], np.linspace(0.0, 1.0, LEVELS), method="higher"))
-        self._levels = [np.array([j for j in known if cost[j] <= cap], dtype=np.int64) for cap in caps]
+        self.levels = [np.array([j for j in known if cost[j] <= cap], dtype=np.int64) for cap in caps]
 
     def told(self, runnable: Ints) -> Told:
         """How much each cell would tell now."""
-        contrasts, weights = zip(*(contrasts_of(self.posterior, level) for level in self._levels), strict=True)
-        return self._told(np.concatenate(contrasts), np.concatenate(weights) / len(self._levels), runnable)
+        contrasts, weights = zip(*(contrasts_of(self.posterior, level) for level in self.levels), strict=True)
+        return self._told(np.concatenate(contrasts), np.concatenate(weights) / len(self.levels), runnable)
 
 
 def contrasts_of(posterior: Posterior, among: Ints) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ grid, exactly: its posterior, its success rate on the whole suite, and what a ru
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -61,23 +61,29 @@ class Ability:
         self._log = -0.5 * ((curves.rate - mean) / sd) ** 2 + np.log(np.gradient(curves.rate, GRID) + 1e-12)
         self._seen: dict[int, float] = {}
 
+    @classmethod
+    def of(cls, curves: Curves, own: Cells, mean: float, sd: float) -> Self:
+        """With its own cells taken in, on curves and after a belief that were made without them."""
+        self = cls(curves, mean, sd)
+        for task, score, fade in zip(own.task.tolist(), own.score.tolist(), own.fade.tolist(), strict=True):
+            self.add(task, score, fade)
+        return self
+
     @property
     def density(self) -> Floats:
         """(grid,), sums to 1."""
         density = np.exp(self._log - self._log.max())
         return np.asarray(density / density.sum())
 
-    def add(self, task: int, score: float) -> None:
-        """Take in the score of one task."""
+    def add(self, task: int, score: float, fade: float = 1.0) -> None:
+        """Take in the score of one task, of which so much is left."""
         p = self._curves.success[task]
-        self._log = self._log + score * np.log(p) + (1.0 - score) * np.log1p(-p)
+        self._log = self._log + fade * (score * np.log(p) + (1.0 - score) * np.log1p(-p))
         self._seen[task] = score
 
     def imagine(self, task: int) -> None:
         """Go on as if the task had been run and had ended as is expected of it."""
-        p = self._curves.success[task]
-        expected = float(p @ self.density)
-        self._log = self._log + expected * np.log(p) + (1.0 - expected) * np.log1p(-p)
+        self.add(task, float(self._curves.success[task] @ self.density))
 
     def told(self) -> tuple[Floats, float]:
         """Cov(rate, y)^2 / Var(y) for a run of each task, (tasks,), and Var(rate)."""
@@ -94,12 +100,12 @@ class Ability:
 
     def estimate(self) -> tuple[float, float]:
         """The success rate on the suite's tasks and its standard deviation: runs as they ended, others as expected."""
-        w, p = self.density, self._curves.success
-        open_ = np.array([t for t in range(len(p)) if t not in self._seen], dtype=np.int64)
-        q, each = p[open_] @ w, p[open_].sum(axis=0)
-        mean = (sum(self._seen.values()) + float(q.sum())) / len(p)
-        variance = float(w @ (each - each @ w) ** 2) + float((q * (1.0 - q)).sum())
-        return mean, float(np.sqrt(variance)) / len(p)
+        w, n = self.density, len(self._curves.success)
+        p = np.delete(self._curves.success, list(self._seen), axis=0)
+        each = p.sum(axis=0)
+        mean = (sum(self._seen.values()) + float(each @ w)) / n
+        variance = float(w @ (each - each @ w) ** 2) + float((p * (1.0 - p)).sum(axis=0) @ w)
+        return mean, float(np.sqrt(variance)) / n
 
 
 class Calibrate:
@@ -120,23 +126,6 @@ class Calibrate:
     def imagine(self, task: int, route: int) -> None:
         """Go on as if that cell had been run."""
         self.abilities[route].imagine(task)
-
-
-def abilities_of(
-    cells: Cells, n_tasks: int, n_routes: int, routes: Sequence[int], mean: Floats, sd: Floats
-) -> dict[int, Ability]:
-    """What the cells say of the abilities of these routes, by number.
-
-    The curves are learned from the cells of all others. `mean` and `sd` (routes,) are what is believed of success rates
-    without the routes' own cells, which are then taken in on the curves.
-    """
-    mine = np.isin(cells.route, routes)
-    curves = Curves.fit(cells.take(~mine), n_tasks, n_routes)
-    out = {r: Ability(curves, float(mean[r]), float(sd[r])) for r in routes}
-    own = cells.take(mine)
-    for task, route, score in zip(own.task.tolist(), own.route.tolist(), own.score.tolist(), strict=True):
-        out[route].add(task, score)
-    return out
 
 
 def _tasks(cells: Cells, theta: Floats, n_tasks: int) -> tuple[Floats, Floats]:

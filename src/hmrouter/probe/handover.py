@@ -7,11 +7,13 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
+from glob import escape
 from pathlib import Path
 from typing import Any
 
-from hmrouter.errors import InputError, OutputError
-from hmrouter.files import atomic_write
+from hmrouter.dataset import hash_rank
+from hmrouter.errors import InputError, OutputError, UsageError
+from hmrouter.files import atomic_write, require_writable
 from hmrouter.names.models import describe_model
 from hmrouter.probe.batch import Suggestion
 from hmrouter.types import Route, Task
@@ -32,19 +34,19 @@ def as_rows(suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def write_csv(path: Path, suggestions: Sequence[Suggestion]) -> None:
+def as_csv(suggestions: Sequence[Suggestion]) -> bytes:
     """A CSV file with a header."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(as_rows(suggestions))
-    atomic_write(path, out.getvalue().encode())
+    return out.getvalue().encode()
 
 
-def write_jsonl(path: Path, suggestions: Sequence[Suggestion]) -> None:
+def as_jsonl(suggestions: Sequence[Suggestion]) -> bytes:
     """One JSON object per line."""
     lines = (json.dumps(row, ensure_ascii=False) for row in as_rows(suggestions))
-    atomic_write(path, "".join(f"{line}\n" for line in lines).encode())
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def task_folders(folder: Path) -> dict[str, Path]:
@@ -58,17 +60,25 @@ def task_folders(folder: Path) -> dict[str, Path]:
         found = sorted(child for child in folder.iterdir() if any((child / name).is_file() for name in TASK_FILES))
     except OSError as e:
         raise InputError(f"cannot read the tasks in {folder}: {e.strerror or e}") from e
-    return {child.name: child for child in found}
+    if not found:
+        raise InputError(
+            f"there is no Harbor task in {folder}: a task is a folder in it with {' or '.join(TASK_FILES)}; name the "
+            "folder that holds the tasks, or a file with one id per line"
+        )
+    return {child.name: child.resolve() for child in found}
 
 
-def write_harbor_jobs(
+def harbor_jobs(
     folder: Path, suggestions: Sequence[Suggestion], tasks: Mapping[str, Path] | None, dataset: str = ""
-) -> tuple[list[Path], list[Task]]:
+) -> tuple[dict[Path, bytes], list[Task]]:
     """One job file per route, as a Harbor job is a product of tasks and agents; and the tasks that are in none.
 
     A task is given by its folder in `tasks`, or by its name in a `dataset` (`name` or `name@version`). Tasks without a
-    folder are left out. The suite is written into each job, so that `hmrouter import jobs` finds its way back.
+    folder are left out. With folders the suite is written into each job, so that `hmrouter import jobs` finds its way
+    back; of a data set's tasks Harbor calls the suite by the data set's name.
     """
+    if dataset and not dataset.partition("@")[0].strip():
+        raise UsageError(f"{dataset!r} is not a data set; write --dataset NAME or NAME@VERSION")
     known = [s for s in suggestions if dataset or s.task.id in (tasks or {})]
     unknown = list(dict.fromkeys(s.task for s in suggestions if s not in known))
     if suggestions and not known:
@@ -77,37 +87,54 @@ def write_harbor_jobs(
             f"there is no Harbor job to write: of {len(suggestions)} suggested runs {where}; name the folder that "
             "holds the tasks with --tasks, or the data set with --dataset NAME@VERSION"
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise OutputError(f"cannot make the folder {folder}: {e.strerror or e}; choose another") from e
-    written = []
+    jobs = {}
     for route in dict.fromkeys(s.route for s in known):
         own = [s.task for s in known if s.route == route]
-        path = folder / f"{_file_name(route)}.json"
-        atomic_write(path, f"{json.dumps(_job(route, own, tasks, dataset), indent=2)}\n".encode())
-        written.append(path)
-    return written, unknown
+        # Harbor refuses to go on with a job of the same name and other tasks.
+        name = f"{_file_name(route)}-{_mark(*(t.id for t in own))}"
+        jobs[folder / f"{name}.json"] = f"{json.dumps(_job(name, route, own, tasks, dataset), indent=2)}\n".encode()
+    return jobs, unknown
 
 
-def _job(route: Route, own: Sequence[Task], tasks: Mapping[str, Path] | None, dataset: str) -> dict[str, Any]:
+def write_all(files: Mapping[Path, bytes]) -> None:
+    """Write these files, each in one step, and none of them if one cannot be written."""
+    for folder in dict.fromkeys(path.parent for path in files):
+        if folder.parent.is_dir() and not folder.exists():
+            try:
+                folder.mkdir()
+            except OSError as e:
+                raise OutputError(f"cannot make the folder {folder}: {e.strerror or e}; choose another") from e
+    require_writable(*files)
+    for path, content in files.items():
+        atomic_write(path, content)
+
+
+def _job(
+    name: str, route: Route, own: Sequence[Task], tasks: Mapping[str, Path] | None, dataset: str
+) -> dict[str, Any]:
     vendor = describe_model(route.model).vendor
-    name, _, version = dataset.partition("@")
     job: dict[str, Any] = {
-        "job_name": f"probe-{_file_name(route)}",
+        "job_name": f"probe-{name}",
         "n_attempts": 1,
         "agents": [{"name": route.harness, "model_name": f"{vendor}/{route.model}"}],
     }
     if dataset:
-        of = {"name": name, "task_names": [t.id for t in own]} | ({"version": version} if version else {})
-        return job | {"datasets": [of]}
+        of, _, version = dataset.partition("@")
+        ids = [escape(t.id) for t in own]  # Harbor takes them for patterns
+        return job | {"datasets": [{"name": of, "task_names": ids} | ({"version": version} if version else {})]}
     return job | {"tasks": [{"path": str((tasks or {})[t.id]), "source": t.suite} for t in own]}
 
 
 def _file_name(route: Route) -> str:
-    """A route as a file's name.
+    """A route as a file's name; where a character had to go, a mark tells it from its likes.
 
-    >>> _file_name(Route("qwen-3:8b", "codex"))
-    'codex--qwen-3-8b'
+    >>> _file_name(Route("gpt-5", "codex")), _file_name(Route("qwen-3:8b", "codex"))
+    ('codex--gpt-5', 'codex--qwen-3-8b-8139ca')
     """
-    return "--".join(re.sub(r"[^\w.]+", "-", part).strip("-") for part in (route.harness, route.model))
+    plain = [re.sub(r"[^\w.]+", "-", part).strip("-") for part in (route.harness, route.model)]
+    mark = "" if plain == [route.harness, route.model] else f"-{_mark(str(route))}"
+    return "--".join(plain) + mark
+
+
+def _mark(*parts: str) -> str:
+    return hash_rank(*parts).hex()[:6]

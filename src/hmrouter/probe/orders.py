@@ -74,11 +74,12 @@ class Orders:
     def read(self) -> list[Order]:
         """All orders, oldest first."""
         try:
-            lines = self.path.read_text(encoding="utf-8").splitlines()
+            lines = self.path.read_text(encoding="utf-8-sig").split("\n")  # other breaks may stand in a name
         except FileNotFoundError:
             return []
         except (OSError, UnicodeDecodeError) as e:
-            raise InputError(f"cannot read the orders in {self.path}: {getattr(e, 'strerror', None) or e}") from e
+            reason = getattr(e, "strerror", None) or "it is not UTF-8 text"
+            raise InputError(f"cannot read the orders in {self.path}: {reason}; name a file with --orders") from e
         return [self._parsed(line, number) for number, line in enumerate(lines, 1) if line.strip()]
 
     def append(self, orders: Iterable[Order]) -> None:
@@ -110,9 +111,13 @@ class Orders:
         try:
             content = json.loads(line)
             order = Order(**{f.name: content[f.name] for f in fields(Order)})
+            texts = (order.suite, order.task, order.route, order.when)
+            numbers = (order.gain, order.failures, 0 if order.cost is None else order.cost)
+            if not all(type(t) is str for t in texts) or not all(type(n) in (int, float) for n in numbers):
+                raise ValueError("suite, task, route and when are texts; gain, cost and failures are numbers")
             if datetime.fromisoformat(order.when).tzinfo is None or not order.key:
                 raise ValueError("when has no time zone")
-        except (ValueError, TypeError, LookupError, AttributeError) as e:
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError, UsageError) as e:
             raise InputError(
                 f"line {number} of {self.path} is not an order ({e}); mend or remove it, or name another file "
                 "with --orders"

@@ -65,6 +65,11 @@ class Posterior:
         scores = np.bincount(cells.task, weights=cells.fade * cells.score, minlength=tasks).astype(np.float64)
         return cls(mean, cov, run, scores, prior)
 
+    @property
+    def fresh_noise(self) -> float:
+        """Variance of the score on a task of which nothing is known, around the route's success rate."""
+        return self._noise + self._tau
+
     def copy(self) -> Self:
         """One that can go its own way."""
         new = object.__new__(type(self))

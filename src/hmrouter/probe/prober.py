@@ -14,7 +14,7 @@ from hmrouter.errors import InputError, NoRoute, UsageError
 from hmrouter.policy import show_dollars
 from hmrouter.probe.aims import Best, Frontier
 from hmrouter.probe.batch import Batch, Goal, Suggestion
-from hmrouter.probe.curves import Ability, Calibrate, abilities_of
+from hmrouter.probe.curves import Ability, Calibrate, Curves
 from hmrouter.probe.orders import CellKey
 from hmrouter.probe.posterior import Posterior
 from hmrouter.probe.select import MOST, Chosen, choose
@@ -25,6 +25,8 @@ from hmrouter.types import Route
 OUTLOOK = (10, 20, 40, 80)
 """Lengths of the batches that are weighed before one is advised to go on or to stop."""
 
+MUCH = 1e12
+"""Dollars, and tasks: more than this is a slip."""
 GUESSES = ("model+harness", "model", "harness", "history estimate")
 """What a cost rests on where nothing is known of the pair itself."""
 
@@ -101,14 +103,14 @@ class Prober:
         start = self._start(goal, pairs, out)
         if budget is not None:
             self._require_payable(start, budget)
-        before, gained = self._rates(start.aim), self._gained(start.aim)
+        gained = self._gained(start.aim)
         chosen = choose(start.aim, start.free, self._order, self._price, budget, MOST if runs is None else runs)
         worth = None
         if gained is not None:
             points = max((self._gained(start.aim) or 0.0) - gained, 0.0)
             worth = Worth(len(chosen), points, self._sum(chosen), value, horizon)
         return Batch(
-            goal, tuple(map(self._suggestion, chosen)), worth, before, self._rates(start.aim),
+            goal, tuple(map(self._suggestion, chosen)), worth, start.rates, self._rates(start.aim),
             self._notes(start, chosen, runs), self.excluded,
         )  # fmt: skip
 
@@ -136,13 +138,14 @@ class Prober:
         """Which route of the pool leads, and how sure that is."""
         return Standing.of(self.posterior, self.routes, self.among)
 
-    def frontier(self) -> list[tuple[Rate, float]]:
-        """The routes than which none that costs as little is better, as things stand, with their dollars per run."""
-        sd, best, out = np.sqrt(np.diag(self.posterior.cov)), -np.inf, []
-        for j in sorted(self.among, key=lambda j: (self._dollars[j], -self.posterior.mean[j])):
-            if np.isfinite(self._dollars[j]) and self.posterior.mean[j] > best:
+    def frontier(self) -> list[tuple[Standing, float]]:
+        """The routes that lead all that cost no more, and their dollars per run, cheapest first."""
+        best, out = -np.inf, []
+        for j in sorted(self._priced(self.among), key=lambda j: (self._dollars[j], -self.posterior.mean[j])):
+            if self.posterior.mean[j] > best:
                 best = float(self.posterior.mean[j])
-                out.append((Rate.of(self.routes[j], best, float(sd[j])), float(self._dollars[j])))
+                as_cheap = [i for i in self._priced(self.among) if self._dollars[i] <= self._dollars[j]]
+                out.append((Standing.of(self.posterior, self.routes, as_cheap), float(self._dollars[j])))
         return out
 
     # -- inside -------------------------------------------------------------------------------------------------
@@ -155,31 +158,43 @@ class Prober:
                 raise UsageError("the goal 'pair' asks about certain pairs; name one with --pair or --new-model")
             asked = [j for r in pairs if (j := self._at[r]) in self.among]
             if not asked:
-                raise NoRoute("the pairs that are asked about are expected to cost more than the cap; raise max_cost")
+                raise NoRoute(
+                    f"of {_named(pairs)}, none is known to keep the cap on the cost; raise it with --max-cost, or "
+                    "leave it out"
+                )
         aim, free = self._aim(goal, asked), np.zeros(self.posterior.run.shape, dtype=bool)
         free[:, asked] = self.posterior.run[:, asked] == 0.0
+        rates = self._rates(aim)  # before what is still out is imagined to have come back
         for suite, name, pair in out:
             task, route = self._task_at.get((suite, name)), self._at.get(pair)
             if task is not None and route is not None and free[task, route]:
                 free[task, route] = False
                 aim.imagine(task, route)
-        return _Start(aim, free, asked)
+        return _Start(aim, free, asked, rates)
 
     def _aim(self, goal: Goal, asked: list[int]) -> Best | Frontier | Calibrate:
         if goal is Goal.PAIR:
             return Calibrate(self._abilities(asked))
         if goal is Goal.BEST:
             return Best(self.posterior, asked)
-        if not np.isfinite(self._dollars[asked]).any():
+        if not self._priced(asked):
             raise InputError("no cost of any pair is known, so there is no frontier of cost and success to ask for")
         return Frontier(self.posterior, self._dollars, asked)
 
     def _abilities(self, asked: list[int]) -> dict[int, Ability]:
-        """Abilities start from what all others say of the pairs; their own runs are then taken in on the curves."""
-        cells = self.data.cells
-        without = Posterior.of(self.data.keep(~np.isin(cells.route, asked)), self._belief, self.routes)
-        sd = np.sqrt(np.diag(without.cov))
-        return abilities_of(cells, len(self.data.tasks), len(self.routes), asked, without.mean, sd)
+        """What is known of each pair: first what all other runs say of it, then its own, on the tasks' curves."""
+        cells, shape = self.data.cells, (len(self.data.tasks), len(self.routes))
+        whole, out = None, {}
+        for j in asked:
+            mine = cells.route == j
+            if mine.any():
+                curves = Curves.fit(cells.take(~mine), *shape)
+                others = Posterior.of(self.data.keep(~mine), self._belief, self.routes)
+            else:
+                curves, others = whole or Curves.fit(cells, *shape), self.posterior
+                whole = curves
+            out[j] = Ability.of(curves, cells.take(mine), float(others.mean[j]), float(np.sqrt(others.cov[j, j])))
+        return out
 
     def _rates(self, aim: Best | Frontier | Calibrate) -> tuple[Rate, ...]:
         if not isinstance(aim, Calibrate):
@@ -188,7 +203,13 @@ class Prober:
 
     def _gained(self, aim: Best | Frontier | Calibrate) -> float | None:
         """What the choice gains, in expectation, once what the aim imagines is known; None where nothing is chosen."""
-        return None if isinstance(aim, Calibrate) else gain_of(self.posterior, aim.posterior, self.among)
+        if isinstance(aim, Calibrate):
+            return None
+        return float(np.mean([gain_of(self.posterior, aim.posterior, level.tolist()) for level in aim.levels]))
+
+    def _priced(self, some: Sequence[int]) -> list[int]:
+        """Those with a known cost."""
+        return [j for j in some if np.isfinite(self._dollars[j])]
 
     def _sum(self, chosen: Sequence[Chosen]) -> float | None:
         dollars = self._dollars[[c.route for c in chosen]]
@@ -199,9 +220,10 @@ class Prober:
         return Suggestion(self.data.tasks[cell.task], self.routes[cell.route], cell.gain, cost.dollars, cost.basis)
 
     def _require_payable(self, start: _Start, budget: float) -> None:
-        if np.isnan(self._price[start.asked]).all():
+        if not self._priced(start.asked):
+            these = "this pair" if len(start.asked) == 1 else f"any of these {len(start.asked)} pairs"
             raise InputError(
-                f"no cost of any of these {len(start.asked)} pairs is known, so ${budget:g} cannot be turned into "
+                f"no cost of {these} is known, so ${budget:g} cannot be turned into "
                 "runs; say how many with --runs, or import outcomes with costs"
             )
         left = np.flatnonzero(start.free.any(axis=0))
@@ -221,13 +243,16 @@ class Prober:
         self.excluded = {"over max_cost": len(asked) - len(left) - unknown, "cost unknown": unknown}
         self.excluded = {reason: n for reason, n in self.excluded.items() if n}
         if not left:
-            known = [j for j in asked if np.isfinite(self._dollars[j])]
-            cheapest = min(known, key=lambda j: self._dollars[j], default=None)
-            said = "no cost of any is known" if cheapest is None else (
-                f"the cheapest is {self.routes[cheapest]} at about {show_dollars(float(self._dollars[cheapest]))}"
-            )  # fmt: skip
+            known = self._priced(asked)
+            if not known:
+                raise NoRoute(
+                    f"no cost of any of {len(asked)} pairs is known, so none is known to keep the cap of "
+                    f"${max_cost:g}; leave the cap out, or import outcomes with costs"
+                )
+            cheapest = min(known, key=lambda j: self._dollars[j])
             raise NoRoute(
-                f"no pair of {len(asked)} costs at most ${max_cost:g} per run; {said}: raise the cap or widen the pool"
+                f"no pair of {len(asked)} costs at most ${max_cost:g} per run; the cheapest is {self.routes[cheapest]} "
+                f"at about {show_dollars(float(self._dollars[cheapest]))}: raise the cap or widen the pool"
             )
         return left
 
@@ -237,12 +262,13 @@ class Prober:
             out.append("every cell of these pairs and tasks was run or is being run; there is nothing left to suggest")
         elif len(chosen) == MOST and (runs is None or runs > MOST):
             out.append(f"only the first {MOST:,} runs are listed: what they show will change what comes next")
-        if 0 < unknown < len(start.asked):
-            out.append(f"{unknown} pairs have no known cost and count as dear as the dearest that has one")
-        guessed = sorted({str(self.routes[c.route]) for c in chosen if self.costs[c.route].basis in GUESSES})
+        if unknown and np.isfinite(self._price).any():
+            have = "1 pair has" if unknown == 1 else f"{unknown} pairs have"
+            out.append(f"{have} no known cost and count{'s' * (unknown == 1)} as dear as the dearest that has one")
+        guessed = sorted({self.routes[c.route] for c in chosen if self.costs[c.route].basis in GUESSES})
         if guessed:
-            shown = ", ".join(guessed[:3]) + (f" and {len(guessed) - 3} more" if len(guessed) > 3 else "")
-            out.append(f"what {shown} costs is a guess from other pairs; a few runs first, such as --runs 5, will tell")
+            names = _named(guessed)
+            out.append(f"what {names} costs is a guess from other pairs; a few runs first, such as --runs 5, will tell")
         return tuple(out)
 
 
@@ -253,6 +279,14 @@ class _Start(NamedTuple):
     free: NDArray[np.bool_]
     """(tasks, routes): what may be run."""
     asked: list[int]
+    rates: tuple[Rate, ...]
+    """What is known now of the pairs that are asked about, if certain ones are."""
+
+
+def _named(routes: Sequence[Route]) -> str:
+    """The first few by name."""
+    more = f" and {len(routes) - 3} more" if len(routes) > 3 else ""
+    return ", ".join(str(r) for r in routes[:3]) + more
 
 
 def _require_limits(budget: float | None, runs: int | None) -> None:
@@ -265,7 +299,7 @@ def _require_limits(budget: float | None, runs: int | None) -> None:
 
 
 def _require_stakes(value: float, horizon: int) -> None:
-    if not (value >= 0.0 and np.isfinite(value)):
-        raise UsageError(f"the value of a solved task, {value}, is not a number of dollars of at least 0")
-    if horizon < 1:
-        raise UsageError(f"the horizon {horizon} is not a number of tasks of at least 1")
+    if not 0.0 <= value <= MUCH:
+        raise UsageError(f"the value of a solved task, {value:g}, is not a number of dollars from 0 to {MUCH:g}")
+    if not 1 <= horizon <= MUCH:
+        raise UsageError(f"the horizon {horizon} is not a number of tasks from 1 to {MUCH:g}")

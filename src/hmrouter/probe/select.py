@@ -38,7 +38,7 @@ def choose(
     """
     free, out = free.copy(), list[Chosen]()
     left = np.inf if budget is None else budget
-    price = np.zeros(free.shape[1]) if cost is None or budget is None else np.maximum(cost, 1e-6)
+    price = np.zeros(free.shape[1]) if cost is None or budget is None else cost
     while len(out) < min(MOST, runs if runs is not None else MOST):
         payable = free & (price <= left * (1.0 + 1e-12))[None, :]
         runnable = np.flatnonzero(payable.any(axis=0))
@@ -47,7 +47,7 @@ def choose(
         told = aim.told(runnable)
         value = np.where(payable[:, told.routes], told.preferred, -1.0)
         if budget is not None:
-            value /= price[told.routes][None, :]
+            value /= np.maximum(price[told.routes], 1e-6)[None, :]
         # Rounding must not decide between cells that tell the same.
         best = float(value.max())
         tasks, columns = np.nonzero(value >= best - 1e-9 * abs(best))

@@ -84,11 +84,11 @@ class Standing:
     def words(self) -> list[str]:
         """The same in sentences."""
         if self.challenger is None:
-            return [
-                f"{self.leader} is the only pair, so there is nothing to choose; {self.runs:,} runs stand behind it."
-            ]
+            stand = "1 cell stands" if self.runs == 1 else f"{self.runs:,} cells stand"
+            return [f"{self.leader} is the only pair, so there is nothing to choose; {stand} behind it."]
+        cells = "1 cell was" if self.runs == 1 else f"{self.runs:,} cells were"
         return [
-            f"{self.leader} leads {self.routes} pairs after {self.runs:,} runs; next is {self.challenger}.",
+            f"{self.leader} leads {self.routes} pairs, of which {cells} run; next is {self.challenger}.",
             f"It is the best with a probability of {self.p_best:.0%}. Choosing it now is expected to lose "
             f"{100 * self.regret:.1f} points of success against the best.",
         ]
@@ -135,26 +135,41 @@ def gain_of(before: Posterior, after: Posterior, among: Sequence[int]) -> float:
     The means will move by a Gaussian whose covariance is what the runs take away from that of the routes.
     """
     some = np.array(among, dtype=np.int64)
-    moved = (before.cov - after.cov)[np.ix_(some, some)]
+    moved = WIDER * (before.cov - after.cov)[np.ix_(some, some)]
     mean = before.mean[some]
     return best_and_regret(mean, moved, int(mean.argmax()))[1]
 
 
-def advice(standing: Standing, outlook: Sequence[Worth], confidence: float) -> tuple[str, str]:
-    """`stop` or `go on`, and why, given what longer and longer batches are worth."""
-    if not 0.0 < confidence <= 1.0:
-        raise UsageError(f"--confidence {confidence:g} is not a probability; give one above 0, at most 1")
-    if standing.challenger is None:
+def advice(standings: Sequence[Standing], outlook: Sequence[Worth], confidence: float, out: int = 0) -> tuple[str, str]:
+    """`stop`, `wait` or `go on`, and why, given what longer and longer batches are worth.
+
+    `standings`: of the whole pool, or one for each pair of the frontier. `out`: suggested runs that are not back yet.
+    """
+    require_probability(confidence)
+    if all(standing.challenger is None for standing in standings):
         return "stop", "there is nothing to choose from"
-    if standing.p_best >= confidence:
-        return "stop", f"the leader is the best with a probability of at least {confidence:.0%}"
+    if min(standing.p_best for standing in standings) >= confidence:
+        sure = f"the best with a probability of at least {confidence:.0%}"
+        return "stop", f"the leader is {sure}" if len(standings) == 1 else f"each of these is, at its price, {sure}"
+    if not outlook and out:
+        are = "1 suggested run is" if out == 1 else f"{out:,} suggested runs are"
+        return "wait", f"nothing else is left to run, and {are} still out; import what comes back with: hmrouter import"
     if not outlook:
         return "stop", "nothing is left to run"
     if any(worth.cost is None for worth in outlook):
         return "go on", "it is not sure yet; what more runs cost is not known, so whether they pay is yours to say"
     if not any(worth.net > 0.0 for worth in outlook):
         return "stop", "more runs cost more than they are worth"
-    return "go on", f"the next {best_of(outlook).runs} runs are worth more than they cost"
+    runs = best_of(outlook).runs
+    return "go on", "the next run is worth more than it costs" if runs == 1 else (
+        f"the next {runs} runs are worth more than they cost"
+    )
+
+
+def require_probability(confidence: float) -> None:
+    """Refuse what cannot be meant."""
+    if not 0.0 < confidence <= 1.0:
+        raise UsageError(f"--confidence {confidence:g} is not a probability; give one above 0, at most 1")
 
 
 def best_of(outlook: Sequence[Worth]) -> Worth:

@@ -25,8 +25,9 @@ from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table
 from hmrouter.bench.experiments.probe_report import BOUGHT, SEEN, probe_figures, probe_sentence, probe_tables
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.history import believed, others
+from hmrouter.cells import Ints
 from hmrouter.dataset import Dataset, hash_rank
-from hmrouter.probe.curves import abilities_of
+from hmrouter.probe.curves import Ability, Curves
 from hmrouter.probe.posterior import Posterior
 from hmrouter.scorers.base import Belief
 from hmrouter.scorers.pooled import Pooled
@@ -107,7 +108,8 @@ class Probe(Experiment):
         judge, leaders = {MEANS: _by_means, POOLED: _by_pooled}.get(unit.method), []
         chance = 1e-9 * np.random.default_rng(number).standard_normal(len(data.routes))
         for n, posterior in enumerate(steps, 1):
-            value = judge(data, posterior.run > 0) + chance if judge and n in BOUGHT else posterior.mean
+            last = n in BOUGHT or n == len(data.cells)
+            value = judge(data, posterior.run > 0) + chance if judge and last else posterior.mean
             leaders.append(int(value.argmax()))
         return [leaders[min(n, len(leaders)) - 1] for n in BOUGHT]
 
@@ -155,8 +157,8 @@ def _newcomer(unit: Unit, data: Dataset, new: Route, belief: Belief | None, seed
         return [float(abs(seen[k - 1] / k - truth)) for k in SEEN]
     believed_rate = Posterior.of(rest, belief)
     sd = np.sqrt(np.diag(believed_rate.cov))
-    shape = (len(data.tasks), len(data.routes))
-    ability = abilities_of(rest.cells, *shape, [route], believed_rate.mean, sd)[route]
+    curves = Curves.fit(rest.cells, len(data.tasks), len(data.routes))
+    ability = Ability(curves, float(believed_rate.mean[route]), float(sd[route]))
     order, off = rng.permutation(len(scores)), {}
     for k, task in enumerate(_tasks(unit.method, ability, free, order), 1):
         ability.add(task, float(scores[task]))
@@ -165,7 +167,7 @@ def _newcomer(unit: Unit, data: Dataset, new: Route, belief: Belief | None, seed
     return [off[k] for k in SEEN]
 
 
-def _tasks(method: str, ability: Any, free: Any, order: Any) -> Iterator[int]:
+def _tasks(method: str, ability: Ability, free: Bools, order: Ints) -> Iterator[int]:
     """The tasks that a newcomer is run on, one after the other: at random, or of those that tell most."""
     free = free.copy()
     for _ in range(SEEN[-1]):

@@ -75,7 +75,7 @@ def probe_figures(rows: Sequence[Row]) -> list[Figure]:
     """Regret against runs without and with history, and error against runs."""
     best, new, out = _best(rows), _new(rows), list[Figure]()
     alone = [r for r in best if r["method"].endswith(("_alone", "_means", "_pooled")) or r["method"] == "probe"]
-    told = [r for r in best if not r["method"].endswith("_alone")]
+    told = [r for r in best if not r["method"].endswith(("_alone", "_means", "_pooled"))]
     parts = (
         ("probe", "Regret against runs, from nothing", alone, "probe also with what other benchmarks say."),
         ("probe_history", "Regret against runs, with history", told, "All know what other benchmarks say."),
