@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,23 +11,20 @@ import typer
 
 from hmrouter.cli.asking import Allow, Deny, Pool
 from hmrouter.cli.history import HistoryOption, Known
-from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, dollars, print_json, say, table
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, dollars, print_json
 from hmrouter.cli.probe_inputs import Asked, Given, gather
+from hmrouter.cli.probe_output import narrower, rates_json, show_batch, standing_json, worth_json
 from hmrouter.cli.words import counted
 
 if TYPE_CHECKING:
-    from hmrouter.probe import Batch, Goal
+    from hmrouter.probe import Goal
     from hmrouter.probe.orders import Account, Orders
-    from hmrouter.probe.standing import Rate, Standing, Worth
     from hmrouter.types import Task
 
 app = typer.Typer(invoke_without_command=True, help="Which executions to buy next. Example: hmrouter probe --budget 20")
 
 LOOKAHEAD = 10
 """Runs of the batch that `status` looks ahead to where certain pairs are asked about."""
-SHOWN = 20
-"""Runs in the table; files hold all of them."""
-
 Suite = Annotated[str | None, typer.Option("--suite", help="Which suite; needed where the store has several.")]
 MaxCost = Annotated[float | None, typer.Option("--max-cost", help="Cap on a pair's expected dollars per run.")]
 Tasks = Annotated[Path | None, typer.Option("--tasks", help="Folder of Harbor tasks, or a file with one id per line.")]
@@ -132,14 +128,14 @@ def suggest(
         print_json(
             {
                 "suite": given.suite, "goal": batch.goal, "basis": given.basis, "cost_usd": batch.cost,
-                "suggestions": handover.as_rows(batch.suggestions), "worth": batch.worth and _worth(batch.worth),
-                "rates": _rates(batch.rates), "rates_after": _rates(batch.rates_after),
+                "suggestions": handover.as_rows(batch.suggestions), "worth": batch.worth and worth_json(batch.worth),
+                "rates": rates_json(batch.rates), "rates_after": rates_json(batch.rates_after),
                 "open": len(account.open), "excluded": batch.excluded,
                 "files": [str(f) for f in files], "notes": notes,
             }
         )  # fmt: skip
         return
-    _show(batch, given, notes, list(files))
+    show_batch(batch, given, notes, list(files))
 
 
 @app.command()
@@ -184,20 +180,20 @@ def status(
         batch = given.prober.suggest(
             runs=LOOKAHEAD, goal=wanted, pairs=given.pairs, out=out, value=value, horizon=horizon
         )
-        found = {"rates": _rates(batch.rates), "rates_after": _rates(batch.rates_after)}
+        found = {"rates": rates_json(batch.rates), "rates_after": rates_json(batch.rates_after)}
         for before, after in zip(batch.rates, batch.rates_after, strict=True):
             more = sum(s.route == before.route for s in batch.suggestions)
             back = sum(key[2] == before.route for key in out)
-            lines.append(f"{before}{_narrower(more, back, after)}.")
+            lines.append(f"{before}{narrower(more, back, after)}.")
     else:
         standing = given.prober.standing()
         outlook = given.prober.outlook(out, value, horizon, wanted)
         frontier = given.prober.frontier() if wanted is Goal.FRONTIER else []
         verdict, why = advice([s for s, _ in frontier] or [standing], outlook, confidence, len(out))
         found = {
-            "standing": _standing(standing),
-            "frontier": [_standing(s) | {"cost_usd": cost} for s, cost in frontier],
-            "outlook": [_worth(w) for w in outlook],
+            "standing": standing_json(standing),
+            "frontier": [standing_json(s) | {"cost_usd": cost} for s, cost in frontier],
+            "outlook": [worth_json(w) for w in outlook],
             "advice": verdict,
             "why": why,
         }
@@ -264,54 +260,5 @@ def _file(store: str) -> Path | None:
     return Path(path) if kind.startswith("sqlite") and path else None
 
 
-def _narrower(more: int, back: int, after: Rate) -> str:
-    """What the runs to come will make of an interval."""
-    if not more + back:
-        return ""
-    runs = counted(more + back, "more run")
-    out = f", {back} of them still out," if 0 < back < more + back else " that are still out" * bool(back)
-    return f"; {runs}{out} would make the interval about {after.width:.0f} points wide"
-
-
 def _account(book: Orders, given: Given, expire: float, now: datetime) -> Account:
     return book.account(given.suite, given.done, given.failures, expire, now)
-
-
-def _show(batch: Batch, given: Given, notes: list[str], files: list[Path]) -> None:
-    rows = table(f"Next runs on {given.suite}", "task", "pair", "tells, points", "cost")
-    for s in batch.suggestions[:SHOWN]:
-        cost = dollars(s.cost) if s.cost_basis in ("route", "unknown") else f"about {dollars(s.cost)}"
-        rows.add_row(s.task.id, str(s.route), f"{100 * s.gain:.2f}", cost)
-    if batch.suggestions:
-        console().print(rows)
-        rest = len(batch.suggestions) - SHOWN
-        more = f", {rest} of them not shown" if rest > 0 else ""
-        typer.echo(f"{counted(len(batch.suggestions), 'run')}{more}; expected cost {dollars(batch.cost)}.")
-        for before, after in zip(batch.rates, batch.rates_after, strict=True):
-            typer.echo(f"{before}; after these runs the interval will be about {after.width:.0f} points wide.")
-        if batch.worth is not None:
-            typer.echo(batch.worth.words())
-            if batch.worth.cost is not None and batch.worth.net <= 0.0:
-                notes = [*notes, "these runs cost more than they are worth; is it time to stop? hmrouter probe status"]
-    for file in files:
-        typer.echo(f"Wrote {file}.")
-    for reason, n in batch.excluded.items():
-        say(f"left out: {counted(n, 'pair')} ({reason})")
-    say(f"note: this rests on {given.basis}")
-    for note in notes:
-        say(f"note: {note}")
-    if batch.suggestions:
-        typer.echo("Next: run them, then hmrouter import RESULTS and hmrouter probe status")
-
-
-def _worth(worth: Worth) -> dict[str, Any]:
-    return asdict(worth) | {"dollars": worth.dollars}
-
-
-def _rates(rates: Sequence[Rate]) -> list[dict[str, Any]]:
-    return [asdict(rate) | {"route": str(rate.route)} for rate in rates]
-
-
-def _standing(standing: Standing) -> dict[str, Any]:
-    both = _rates([rate for rate in (standing.leader, standing.challenger) if rate is not None])
-    return asdict(standing) | {"leader": both[0], "challenger": both[1] if len(both) > 1 else None}
