@@ -2,7 +2,8 @@
 
     python tools/write_results.py out/all out/sparse20 > docs/results.md
 
-Each directory holds the results.json of one `hmrouter bench run`; `command.txt` beside it holds its command line.
+Each directory holds the results.json of one `hmrouter bench run`; `command.txt` beside it holds its command line, and
+`note.txt`, if there is one, what else a reader must know of the run.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def main() -> None:
             tables = [*([beside] if beside else []), *tables]
             if name == "sparse":  # the accuracy of every setting on every benchmark is in the report
                 tables = tables[:2] + [t for t in tables[2:] if t.title.startswith("Difference")]
-            block = f"Made by `{(out / 'command.txt').read_text().strip()}`.\n\n"
+            note = f" ({(out / 'note.txt').read_text().strip()})" if (out / "note.txt").exists() else ""
+            block = f"Made by `{(out / 'command.txt').read_text().strip()}`{note}.\n\n"
             block += "\n\n".join(table_markdown(t) for t in tables)
             # A second run of an experiment has its place by the name of its folder.
             place = out.name if f"<!-- {out.name} -->" in text else name

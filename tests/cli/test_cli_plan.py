@@ -16,8 +16,50 @@ def test_a_plan_shows_each_attempt_and_what_the_plan_comes_to(folder: Path, cli:
     done = cli("plan", "Fix the login", "--cost-weight", "0.1")
     assert done.returncode == 0
     assert done.stdout.startswith("Plan: ")
-    for word in ("1. ", "started %", "so far %", "cost so far"):
+    for word in ("1. ", "own", "started", "alone", "so far"):
         assert word in done.stdout
+    assert "never" not in done.stdout
+    assert "about" not in done.stdout  # all costs are those of own runs
+    assert done.stderr == ""
+
+
+RUNS = """task,model,harness,score,cost
+T-1,claude-opus-4-5,claude-code,1,0.84
+T-1,gpt-5,codex,0,0.31
+T-2,gpt-5,codex,1,0.22
+"""
+
+
+def test_few_own_runs_are_told_and_guesses_are_marked(
+    tmp_path: Path, inside: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    (tmp_path / "runs.csv").write_text(RUNS)
+    assert inside("import", "runs.csv").returncode == 0
+    done = inside("plan", "Fix the login", "--budget", "1")
+    assert "this rests on 3 own runs, public evidence (" in done.stderr
+    assert "note: 3 own runs of 2 tasks are few: how tasks differ in difficulty" in done.stderr
+    title, *rows = done.stdout.splitlines()
+    assert " success for about $" in title
+    assert any(" never " in row and " about $" in row for row in rows)
+    inside("train")
+    done = inside("plan", "Fix the login")
+    assert ["1.", "codex:gpt-5", "2", "100.0"] in [row.split()[:4] for row in done.stdout.splitlines()]
+    assert "about" not in done.stdout
+
+
+def test_what_is_hardly_ever_started_is_not_in_the_table(tmp_path: Path, inside: Cli) -> None:
+    rows = [f"T-{i},{pair},1,0.1" for i in range(60) for pair in ("gpt-5,codex", "gpt-5,aider")]
+    (tmp_path / "runs.csv").write_text("\n".join(["task,model,harness,score,cost", *rows]))
+    inside("import", "runs.csv")
+    inside("train", "--history", "none")
+    plan = json.loads(inside("plan", "--json").stdout)
+    assert plan["attempts"][1]["reached"] < 0.005
+    done = inside("plan")
+    first = plan["attempts"][0]
+    assert done.stdout.startswith(f"Plan: {100 * first['plan_success']:.1f}% success for $0.10 with 1 attempt at most")
+    assert "2. " not in done.stdout
+    assert done.stderr == "not shown: 1 attempt more, started in less than 0.5% of cases (--json)\n"
 
 
 def test_json_is_one_document_with_every_prefix(folder: Path, inside: Cli) -> None:

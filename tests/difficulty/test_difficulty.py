@@ -76,6 +76,16 @@ def test_failing_together_is_predicted_where_independence_is_far_off() -> None:
     assert real - independent > 0.1
 
 
+@pytest.mark.parametrize(("tasks", "routes"), [(1, 6), (3, 6), (4, 6), (10, 4), (19, 2)])
+def test_of_a_handful_of_outcomes_no_independence_is_learned(tasks: int, routes: int) -> None:
+    data = simulated(np.zeros(tasks), [1.0] * routes)
+    few, means = Difficulty.fit(data), np.array([0.6, 0.7])
+    assert both_fail(few, means) == both_fail(Difficulty(), means) > 1.4 * float(np.prod(1 - means))
+    assert (few.slopes, few.tilt) == ({}, 0.0)
+    enough = Difficulty.fit(simulated(np.zeros(30), [1.0]))
+    assert set(enough.slopes) == set(ROUTES[:1])
+
+
 def test_tasks_without_common_difficulty_fail_independently() -> None:
     data = simulated(np.zeros(600), [1.0] * 6)
     difficulty, means = Difficulty.fit(data), data.route_means()[:2]

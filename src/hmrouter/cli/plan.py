@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,7 +30,13 @@ from hmrouter.cli.output import (
     table,
 )
 from hmrouter.cli.words import counted
-from hmrouter.types import Plan
+from hmrouter.types import Attempt, Plan
+
+if TYPE_CHECKING:
+    from hmrouter.router import Router
+
+SELDOM = 0.005
+"""An attempt that is started less often is not worth a line in the table."""
 
 
 def plan(
@@ -86,28 +92,58 @@ def plan(
         goal=goal if said else None,
         verifier=verifier,
     )
-    if untrained:
-        say("note: there is no router file; this rests on what other suites say and on the store's runs, if any")
+    for note in _notes(loaded, untrained):
+        say(f"note: {note}")
     if as_json:
         print_json(to_dict(made))
         return
     _show(made)
 
 
+def _notes(router: Router, untrained: bool) -> list[str]:
+    """What a plan rests on, where that is not much."""
+    report, notes = router.report_, list[str]()
+    own = counted(report.outcomes, "own run")
+    if untrained:
+        notes.append(f"there is no router file; this rests on {report.history or f'{own} only'}")
+    if not router.difficulty_.slopes:  # nothing was learned of any route
+        few = f"{own} of {counted(report.tasks, 'task')} are few" if report.outcomes else "there are no own runs"
+        notes.append(f"{few}: how tasks differ in difficulty is that of usual suites, and the plan is a rough guess")
+    return notes
+
+
 def _show(plan: Plan) -> None:
-    sure, n = plan.interval is not None, len(plan.attempts)
-    title = f"Plan: {percent(plan.success)}% success for {dollars(plan.cost)} with {counted(n, 'attempt')} at most"
-    spans = ["90% interval"] * sure
-    out = table(title, "attempt", "started %", "alone %", "cost", "so far %", *spans, "cost so far", *spans)
-    for number, a in enumerate(plan.attempts, start=1):
-        cells = [percent(a.reached), percent(a.success), dollars(a.cost), percent(a.plan_success)]
+    shown = [a for a in plan.attempts if a.reached >= SELDOM]
+    last, sure, guessed = shown[-1], plan.interval is not None, any(map(_guessed, shown))
+    title = (
+        f"Plan: {percent(last.plan_success)}% success for {_about(last.plan_cost, guessed)} "
+        f"with {counted(len(shown), 'attempt')} at most"
+    )
+    # In two lines, so that a terminal of 100 columns holds all of them.
+    priced = any(a.plan_cost_interval is not None for a in shown)
+    columns = ("attempt", "own\nruns", "started\n%", "alone\n%", "cost", "so far\n%", *["90%\ninterval"] * sure,
+               "cost\nso far", *["90% of\ncost"] * priced)  # fmt: skip
+    out = table(title, *columns, least=("90% of\ncost", "90%\ninterval"))
+    for number, a in enumerate(shown, start=1):
+        cells = [str(a.evidence.pair) if a.observed else "never", percent(a.reached), percent(a.success)]
+        cells += [_about(a.cost, _guessed(a)), percent(a.plan_success)]
         cells += [_span(a.plan_interval, lambda v: percent(v, 0))] * sure
-        cells.append(dollars(a.plan_cost))
-        cells += [_span(a.plan_cost_interval, dollars)] * sure
+        cells += [dollars(a.plan_cost), *[_span(a.plan_cost_interval, dollars)] * priced]
         out.add_row(f"{number}. {a.route}", *cells)
     console().print(out)
+    if seldom := len(plan.attempts) - len(shown):
+        say(f"not shown: {counted(seldom, 'attempt')} more, started in less than {percent(SELDOM)}% of cases (--json)")
     for reason, n in plan.excluded.items():
         say(f"left out: {counted(n, 'route')} ({reason})")
+
+
+def _guessed(attempt: Attempt) -> bool:
+    """Whether its cost is not that of the pair's own runs."""
+    return attempt.cost is not None and attempt.cost_basis != "route"
+
+
+def _about(cost: float | None, guessed: bool) -> str:
+    return f"about {dollars(cost)}" if guessed and cost is not None else dollars(cost)
 
 
 def _span(interval: tuple[float, float] | None, write: Callable[[float], str]) -> str:

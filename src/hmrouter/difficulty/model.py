@@ -21,11 +21,12 @@ from hmrouter.difficulty.cells import THRESHOLD, cost_tilts, pass_lift, passed, 
 from hmrouter.difficulty.em import NODES, estimate, normal_nodes
 from hmrouter.difficulty.tie import EXACT, logit, tied
 from hmrouter.scorers.base import sigmoid
+from hmrouter.scorers.calibration import too_few
 from hmrouter.state import Floats, State
 from hmrouter.types import Route
 
 NO_DATA_SLOPE = 1.5
-"""Without outcomes: about the middle of what public benchmarks show."""
+"""Without outcomes, or with a handful: about the middle of what public benchmarks show."""
 REPEATED_CELLS = 20
 """A route may be tried again if so many of its training tasks were run at least twice."""
 
@@ -56,11 +57,15 @@ class Difficulty:
 
     @classmethod
     def fit(cls, data: Dataset, threshold: float = THRESHOLD) -> Self:
-        """Learn from all outcomes; a cell counts once, whatever its trials, and less if it has faded."""
-        if not len(data.cells):
-            return cls()
+        """Learn from all outcomes; a cell counts once, whatever its trials, and less if it has faded.
+
+        Of a handful (`too_few`) it cannot be learned whether tasks differ, and attempts would seem to fail
+        independently; tasks are then as difficult as in a usual suite.
+        """
         cells, (nodes, normal) = data.cells, normal_nodes()
         y = passed(cells, threshold)
+        if too_few(len(np.unique(cells.task)), len(cells)):
+            return cls(lift=pass_lift(cells, y))
         slope, level, weights, posterior = estimate(data, y, nodes, normal)
         usual = float(np.average(slope, weights=np.bincount(cells.route, minlength=len(slope))))
         tilts, tilt = cost_tilts(cells, posterior @ sigmoid(usual * nodes), len(slope))

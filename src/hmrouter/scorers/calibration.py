@@ -1,7 +1,8 @@
 """Probabilities that mean what they say: a map from raw predictions, learned on predictions of held-out outcomes.
 
 Three maps compete by log-loss on outcomes that they were not fitted on: none, Platt's (two parameters) and isotonic.
-The plainer one stays unless the other is better by more than the noise of the comparison.
+The plainer one stays unless the other is better by more than the noise of the comparison. Too few outcomes teach no
+map, and raw predictions may lie far outside of 0 to 1: then `expected_rate` brings them inside.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ FLOOR = 0.005
 STRICT = 0.02
 """Share of the raw prediction in a recalibrated one: where the map is flat it keeps a slope, so that ranks survive."""
 FOLDS = 5
+FEW_TASKS, FEW_CELLS = 30, 50
+"""With fewer of both, what is believed before any outcome is the better guide: `too_few`."""
 KINDS = ("none", "platt", "isotonic")
 """The plainest first."""
+_ROOT = float(np.sqrt(2.0 * np.pi))
 
 
 class Calibration:
@@ -45,7 +49,7 @@ class Calibration:
     def choose(cls, raw: Floats, y: Floats, group: Any) -> Self:
         """The best map for raw predictions of outcomes y; outcomes of one group (a task) are held out together."""
         _, group = np.unique(group, return_inverse=True)
-        kinds = KINDS if len(y) >= 50 and group.max(initial=0) + 1 >= 2 * FOLDS and np.ptp(y) > 0 else KINDS[:1]
+        kinds = KINDS if len(y) >= FEW_CELLS and group.max(initial=0) + 1 >= 2 * FOLDS and np.ptp(y) > 0 else KINDS[:1]
         held_out = {kind: cls._cross_fit(kind, raw, y, group % FOLDS) for kind in kinds}
         losses = {kind: -(y * np.log(p) + (1.0 - y) * np.log1p(-p)) for kind, p in held_out.items()}
         chosen = kinds[0]
@@ -97,6 +101,31 @@ class Calibration:
         """What `state` described."""
         m = state.meta
         return cls(m["kind"], state.arrays["values"], m["cells"], m["ece"])
+
+
+def too_few(tasks: int, cells: int) -> bool:
+    """Whether outcomes are too few to learn from them how probable, how spread and how difficult things are.
+
+    >>> too_few(3, 100), too_few(15, 30), too_few(15, 100), too_few(30, 30)
+    (True, True, False, False)
+    """
+    return tasks < FOLDS or (tasks < FEW_TASKS and cells < FEW_CELLS)
+
+
+def expected_rate(mean: Floats, var: Floats) -> Floats:
+    """E[min(max(e, 0), 1)] for Gaussian e: what is expected of a rate, of which it is known that it lies in [0, 1].
+
+    The less is known, the further inside it lies.
+
+    >>> expected_rate(np.array([0.5, 1.1, 1.1, 1.1]), np.array([0.1, 0.0, 0.01, 0.1])).round(3).tolist()
+    [0.5, 1.0, 0.992, 0.918]
+    """
+    from scipy.special import ndtr
+
+    sd = np.sqrt(np.maximum(var, 1e-18))
+    low, high = -mean / sd, (1.0 - mean) / sd  # where 0 and 1 lie, in standard deviations
+    inner = mean * (ndtr(high) - ndtr(low)) + sd * (np.exp(-(low**2) / 2.0) - np.exp(-(high**2) / 2.0)) / _ROOT
+    return np.asarray(np.clip(inner + ndtr(-high), 0.0, 1.0))
 
 
 def _inside(raw: Floats) -> Floats:

@@ -11,7 +11,7 @@ the others, and are smaller by `DISCREPANCY`; age and price are part of theta th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +23,8 @@ from hmrouter.types import Route
 
 EVEN = 0.5
 """The expected success rate before any outcome, in the middle: successes and failures are treated alike."""
+ANYWHERE = 1.0 / 12.0
+"""The variance of a rate of which nothing is known: anything from 0 to 1 is as likely."""
 DISCREPANCY = 0.3
 """How much of the effects' variance is left where other suites say something: the middle of what was seen (0.2-0.4)."""
 EXTREME = 0.05
@@ -67,12 +69,22 @@ class Prior:
         if len(score):
             seen = float(np.append(score, [0.0, 1.0]).mean())
             return cls(variance, shares, min(max(seen, EXTREME), 1.0 - EXTREME), belief)
+        return cls.before(belief, shares)
+
+    @classmethod
+    def before(cls, belief: Belief | None = None, shares: Shares | None = None) -> Self:
+        """The prior before any outcome, which a few of them only update: no scale is learned from them.
+
+        The level of a suite is as uncertain as other suites' levels differ; where none are known, it may be anywhere.
+        """
+        shares = shares or Shares()
+        if belief is None:
+            variance = EVEN * (1.0 - EVEN)
+            return cls(variance, replace(shares, mu=ANYWHERE / variance))
         mean, sd = belief.level
         rate = min(max(1.0 / (1.0 + np.exp(-mean)), EXTREME), 1.0 - EXTREME)
         variance = rate * (1.0 - rate)
-        # Nothing was seen of this suite: its level is as uncertain as other suites' levels differ.
-        mu = (variance * sd) ** 2 / variance
-        return cls(variance, Shares(**(asdict(shares) | {"mu": mu})), rate, belief)
+        return cls(variance, replace(shares, mu=(variance * sd) ** 2 / variance), rate, belief)
 
     @property
     def slope(self) -> float:

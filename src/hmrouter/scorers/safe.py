@@ -2,7 +2,8 @@
 
 On real benchmarks it ties with the best fixed route where everything was run, and gains where evidence is thin. What
 other suites say about routes is its prior, which the suite's own outcomes soon outweigh. What suits single tasks is
-added where it makes forecasts and choices better on tasks that were left out, and nowhere else.
+added where it makes forecasts and choices better on tasks that were left out, and nowhere else. A handful of outcomes
+(`too_few`) only updates what was believed before; probabilities are then what is expected of rates in [0, 1].
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy as np
 from hmrouter.history.belief import SuiteBelief
 from hmrouter.ledger import Ledger
 from hmrouter.scorers.base import Z90, Scorer, Training, require_dims
-from hmrouter.scorers.calibration import FOLDS, Calibration
+from hmrouter.scorers.calibration import Calibration, expected_rate, too_few
 from hmrouter.scorers.cross_fit import Cells, cross_fitted
 from hmrouter.scorers.gain import Gain
 from hmrouter.scorers.per_task import PerTask
 from hmrouter.scorers.pooled import Pooled
+from hmrouter.scorers.prior import Prior
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route
 
@@ -51,7 +53,7 @@ class Safe(Scorer):
     # -- learning -----------------------------------------------------------------------------------------------
 
     def fit(self, training: Training) -> Self:
-        """Solve, and calibrate on predictions for tasks that were left out of the solve."""
+        """Solve, and calibrate on predictions for tasks that were left out of the solve; of few tasks, solve alone."""
         x = np.asarray(training.x, dtype=np.float64)
         self.suites_ = list(training.data.suites) if len(training.data.suites) > 1 else []
         self.belief_ = training.belief if self.listens else None
@@ -70,10 +72,13 @@ class Safe(Scorer):
         _, group = np.unique(self.ledger_.keys[task], return_inverse=True)
         cells = Cells(x, len(self.suites_), routes, task, route, score, fade, group, self.belief_)
         everything = np.ones(len(score), dtype=bool)
-        self.pooled_ = cells.pooled(everything)
         self.per_task_, self.gain_, self.calibration_ = None, Gain(), Calibration()
         self.run_ = {routes[i] for i in np.unique(route).tolist()}
-        if cells.tasks >= FOLDS:
+        self.few_ = too_few(cells.tasks, len(score))
+        if self.few_:
+            self.pooled_ = Pooled.fit(x, routes, task, route, score, Prior.before(self.belief_), fade)
+        else:
+            self.pooled_ = cells.pooled(everything)
             raw, term, self.gain_ = cross_fitted(cells, self.pooled_)
             recent = everything if fade is None else fade >= RECENT
             if self.gain_.clear:
@@ -105,8 +110,8 @@ class Safe(Scorer):
 
     def success(self, x: Floats, routes: Sequence[Route]) -> Floats:
         """Calibrated probabilities."""
-        mean = self._mean(self._checked(x), routes)
-        return self.calibration_(mean)
+        features = self._checked(x)
+        return self._probability(self._mean(features, routes), features, routes)
 
     def merit(self, x: Floats, routes: Sequence[Route]) -> Floats:
         """Success, less a margin for routes that were never run."""
@@ -121,7 +126,7 @@ class Safe(Scorer):
             mean = mean - margin * (never & unsure)
         elif never.any():  # nothing was run here: of what looks alike, what is known best
             mean = mean - self.caution * np.sqrt(self.pooled_.predict(features, routes)[1])
-        return self.calibration_(mean)
+        return self._probability(mean, features, routes)
 
     def interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
         """90% interval of each route's success rate on tasks like these: calibrated centre, the posterior's width."""
@@ -129,7 +134,7 @@ class Safe(Scorer):
         _, var = self.pooled_.predict(features, routes)
         if self.per_task_ is not None:
             var = var + self.per_task_.spread(self._text(features), routes)
-        centre, half = self.calibration_(self._mean(features, routes)), Z90 * np.sqrt(var)
+        centre, half = self._probability(self._mean(features, routes), features, routes), Z90 * np.sqrt(var)
         return np.clip(centre - half, 0.0, 1.0), np.clip(centre + half, 0.0, 1.0)
 
     def mean_interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
@@ -171,6 +176,12 @@ class Safe(Scorer):
             mean = mean + self.per_task_.term(self._text(features), routes)
         return mean.round(12)  # routes that differ by rounding only are equal: the cheaper one may be preferred
 
+    def _probability(self, mean: Floats, features: Floats, routes: Sequence[Route]) -> Floats:
+        """What a mean on the scale of rates, which may lie outside of 0 to 1, means for success."""
+        if self.few_:
+            mean = expected_rate(mean, self.pooled_.predict(features, routes)[1]).round(12)
+        return self.calibration_(mean)
+
     def _text(self, features: Floats) -> Floats:
         """The features without the marks of suites."""
         return features[:, : features.shape[1] - len(self.suites_)]
@@ -210,6 +221,7 @@ class Safe(Scorer):
                 "cells_now": self.cells_now_,
                 "suites": self.suites_,
                 "longest": self.longest_,
+                "few": self.few_,
                 "gain": self.gain_.to_dict(),
             },
         )
@@ -229,6 +241,7 @@ class Safe(Scorer):
         self.centre_, self.projection_ = own.arrays["centre"], own.arrays["projection"]
         self.cells_at_fit_, self.cells_now_ = own.meta["cells_at_fit"], own.meta["cells_now"]
         self.suites_, self.longest_ = list(own.meta["suites"]), own.meta["longest"]
+        self.few_ = own.meta.get("few", False)  # older files were learned from, however few there were
         self.gain_ = Gain(**own.meta.get("gain", {}))  # older files know of no per-task term
         self.per_task_ = PerTask.from_state(state.part("per_task")) if "per_task" in state.meta else None
         self.belief_ = SuiteBelief.from_state(state.part("belief")) if "belief" in state.meta else None
