@@ -169,7 +169,11 @@ def explain(decision: Decision, elsewhere: Elsewhere | None = None) -> list[str]
             )
     lines += _against_runner_up(decision)
     if decision.incumbent is not None and decision.incumbent != decision.route:
-        lines.append(f"The incumbent {decision.incumbent} was left: the evidence for the choice is strong enough.")
+        better = "the choice is better by the margin, with enough probability"
+        seen = not decision.excluded or any(c.route == decision.incumbent for c in decision.ranked)
+        lines.append(
+            f"The incumbent {decision.incumbent} was left: {better if seen else f'it is ruled out, or {better}'}."
+        )
     if decision.calibration:
         c = decision.calibration
         lines.append(
@@ -226,7 +230,8 @@ def _evidence(c: Candidate, seen: Seen) -> str:
     own = f"{_count(e.pair, 'run')} of this pair" if c.observed else "This pair was never run"
     if any(seen):
         told = [_count(n, what) for n, what in zip(seen, ("public suite", "other suite of yours"), strict=True) if n]
-        own = f"{own if c.observed else 'This pair is unrun here'}, {' and '.join(told)} report it"
+        report = "reports" if sum(seen) == 1 else "report"
+        own = f"{own if c.observed else 'This pair is unrun here'}, {' and '.join(told)} {report} it"
     return f"{own}; {_count(e.model, 'run')} of its model and {e.harness} of its harness stand behind it."
 
 

@@ -62,7 +62,10 @@ def test_logs_before_a_bad_one_are_kept(folder: Path, inside: Cli) -> None:
 
 
 NOWHERE = {
-    "a path that is not there": ("nowhere.csv", "nowhere.csv: does not exist"),
+    "a path that is not there": (
+        "nowhere.csv",
+        "nowhere.csv: does not exist; give a log, an archive or a folder of logs",
+    ),
     "a name that is too long": ("x" * 300, "cannot be read: File name too long"),
     "an empty folder": ("empty", "empty: no known log format recognised"),
     "a folder without benchmarks": ("other", "other: no known log format recognised"),
@@ -81,7 +84,7 @@ ASKED = {
     "no route under the cap": (
         ["--max-cost", "0.01"],
         1,
-        "no route of 4 costs at most $0.01 per task; the cheapest is codex:gpt-5 at about $0.10: raise max_cost",
+        "no route of 4 costs at most $0.01 per task; the cheapest is codex:gpt-5 at about $0.10: raise --max-cost",
     ),
     "unknown route": (["--allow", "codexx:gpt-5"], 2, "'codexx:gpt-5' is not in the pool; did you mean 'codex:gpt-5'?"),
     "unknown harness": (["--allow", "harness=codexx"], 2, "harness 'codexx' is not in the pool; did you mean 'codex'?"),
@@ -89,12 +92,12 @@ ASKED = {
     "not a rule": (["--allow", "codex"], 2, "'codex' is not a rule; write model=NAME, harness=NAME,NAME or"),
     "everything denied": (["--deny", "model=gpt-5,claude-opus-4-5"], 1, "none of the 4 routes of the pool is left"),
     "empty pool": (["--pool", "empty.toml"], 1, "the pool file empty.toml: the pool is empty; give 'routes'"),
-    "pool that is not there": (["--pool", "no.toml"], 1, "cannot read the pool file no.toml: No such file"),
+    "pool that is not there": (["--pool", "no.toml"], 1, 'No such file or directory; write one that holds routes = ["'),
     "pool that is no TOML": (["--pool", "runs.csv"], 1, "the pool file runs.csv is not valid TOML"),
-    "negative cap": (["--max-cost", "-1"], 2, "max_cost -1.0 is not a finite number of at least 0"),
-    "cap that is no number": (["--max-cost", "nan"], 2, "max_cost nan is not a finite number"),
-    "endless weight": (["--cost-weight", "inf"], 2, "cost_weight inf is not a finite number"),
-    "nothing to show": (["--top", "0"], 2, "top 0 is not at least 1"),
+    "negative cap": (["--max-cost", "-1"], 2, "--max-cost -1.0 is not a finite number of at least 0"),
+    "cap that is no number": (["--max-cost", "nan"], 2, "--max-cost nan is not a finite number"),
+    "endless weight": (["--cost-weight", "inf"], 2, "--cost-weight inf is not a finite number"),
+    "nothing to show": (["--top", "0"], 2, "--top 0 is not at least 1"),
     "another embedder": (["--embedder", "minilm"], 1, "the embedder 'lsa', not 'minilm'; leave --embedder out"),
     "no router": (["--router", "no.hmr"], 1, "no router file no.hmr; make one with: hmrouter train --out no.hmr"),
     "folder for a router": (["--router", "."], 1, ". is not a file; give a router file"),

@@ -44,9 +44,9 @@ REFUSALS: dict[str, tuple[list[str], int, str]] = {
     ),
     "and a weight": (
         ["--budget-per-task", "1", "--cost-weight", "2"], 2,
-        "cost_weight 2 and budget_per_task 1 contradict each other",
+        "--cost-weight 2 and --budget-per-task 1 contradict each other",
     ),
-    "no number": (["--budget-per-task", "nan"], 2, "budget_per_task nan is not a finite number of at least 0"),
+    "no number": (["--budget-per-task", "nan"], 2, "--budget-per-task nan is not a finite number of at least 0"),
     "and a cap that leaves nothing": (
         ["--budget-per-task", "1", "--max-cost", "0.01"], 1, "no route of 4 costs at most $0.01 per task; the cheapest"
     ),

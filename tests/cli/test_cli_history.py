@@ -23,6 +23,12 @@ QUESTION = ("route", "Fix the failing CI job", "--allow", "harness=claude-code,c
 TABLE = "suite,model,harness,tasks,mean_score,mean_cost,date\nsomewhere,gpt-5,codex,40,0.9,0.5,2026-02\n"
 
 
+@pytest.fixture(autouse=True)
+def any_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not a terminal has no width, unless the environment says one."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def history(tmp_path: Path, inside: Cli, refused: Refused, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of one's own tables, empty; after `inside`, which clears the environment."""
@@ -71,6 +77,10 @@ def test_it_is_told_to_people_too(tmp_path: Path, inside: Cli, history: Path) ->
     assert done.stdout.startswith("Route: ")
     assert "runs here, suites elsewhere" in done.stdout
     assert done.stdout.count("never / 0 / 0, ") == 2
+    legend = done.stdout.splitlines()[-1]
+    assert legend.startswith("best %: probability of being the best of ")
+    assert "; ranked by: success, less a margin for pairs never run; ~: a cost that is not from " in legend
+    assert "~$" in done.stdout
     (tmp_path / "decision.json").write_text(inside(*QUESTION, "--json").stdout)
     told = inside("explain", "decision.json")
     assert "It rests on public evidence only (" in told.stdout
@@ -86,9 +96,12 @@ def test_the_demo_asks_the_same_of_the_shipped_table_alone(inside: Cli, history:
     assert elsewhere.background.note == "public evidence only"
 
 
-def test_without_history_a_router_is_needed(history: Path, refused: Refused) -> None:
-    line = refused(*QUESTION, "--history", "none")
-    assert line == "error: there is no router file router.hmr; make one with: hmrouter train --out router.hmr"
+def test_with_nothing_at_all_there_is_no_answer(tmp_path: Path, history: Path, refused: Refused) -> None:
+    assert refused(*QUESTION, "--history", "none") == (
+        "error: there is no router file and no outcome in the store, and --history none leaves nothing else; import "
+        "outcomes with: hmrouter import PATH, or leave --history out"
+    )
+    assert list(tmp_path.iterdir()) == []
     assert "no router file own.hmr" in refused(*QUESTION, "--router", "own.hmr")
     assert "there is no router file, no outcome in the store" in refused(*QUESTION, "--history", "store")
 
@@ -117,10 +130,11 @@ def test_other_suites_of_the_store_have_a_say_about_a_new_one(tmp_path: Path, in
 
 def test_own_outcomes_without_history_are_enough(tmp_path: Path, inside: Cli, history: Path) -> None:
     imported(tmp_path, ("ours", "codex:gpt-5", 4, 1.0), ("ours", "aider:gpt-5", 4, 0.0))
-    done = inside("route", "Mend it", "--history", "store", "--json")
-    assert answer(done)["route"] == "codex:gpt-5"
-    assert answer(done)["history"] is None
-    assert done.stderr == "note: there is no router file; this rests on 8 own runs only\n"
+    for known in ("store", "none"):
+        done = inside("route", "Mend it", "--history", known, "--json")
+        assert answer(done)["route"] == "codex:gpt-5"
+        assert answer(done)["history"] is None
+        assert done.stderr == "note: there is no router file; this rests on 8 own runs only\n"
 
 
 def test_a_store_that_was_named_must_be_there(tmp_path: Path, history: Path, refused: Refused) -> None:
@@ -180,7 +194,10 @@ def test_a_public_suite_does_not_hear_of_itself(tmp_path: Path, inside: Cli, his
 
 def test_tables_are_listed_added_and_removed(tmp_path: Path, inside: Cli, history: Path) -> None:
     (tmp_path / "mine.csv").write_text(TABLE)
-    assert inside("history", "add", "mine.csv").stdout.startswith("Added mine: 1 results of 1 routes on 1 suites.\n")
+    added = inside("history", "add", "mine.csv").stdout
+    assert added.startswith(
+        "Added mine: 1 result of 1 route on 1 suite.\nA router that is trained already knows nothing "
+    )
     replaced = answer(inside("history", "add", "mine.csv", "--json"))
     assert replaced == {
         "name": "mine", "results": 1, "routes": 1, "suites": ["somewhere"], "oldest": "2026-02", "newest": "2026-02",
@@ -194,8 +211,15 @@ def test_tables_are_listed_added_and_removed(tmp_path: Path, inside: Cli, histor
     assert (mine["route"], mine["cost"], mine["history"]["public_suites"]) == ("codex:gpt-5", 0.5, ["somewhere"])
     assert "bring it back with: hmrouter history add public" in inside("history", "remove", "public").stdout
     assert inside("history", "add", "public").stdout.startswith(f"Added public: {len(shipped())} results of ")
-    assert inside("history", "remove", "mine").stdout == "Removed mine.\n"
+    assert inside("history", "remove", "mine").stdout.startswith("Removed mine.\nA router that is trained already ")
     assert [t["name"] for t in answer(inside("history", "list", "--json"))["tables"]] == ["public"]
+
+
+def test_without_any_table_it_is_said_how_to_get_one(inside: Cli, history: Path) -> None:
+    assert inside("history", "remove", "public").returncode == 0
+    done = inside("history", "list")
+    assert done.stdout.startswith("No table is in use. The shipped one comes back with: hmrouter history add public\n")
+    assert answer(inside("history", "list", "--json"))["tables"] == []
 
 
 def test_every_row_that_cannot_be_used_is_a_line(tmp_path: Path, inside: Cli, history: Path) -> None:
@@ -206,7 +230,7 @@ def test_every_row_that_cannot_be_used_is_a_line(tmp_path: Path, inside: Cli, hi
     assert done.stderr.splitlines() == [
         "error: mine.csv line 3: tasks 0 is not a whole number of at least 1",
         "error: mine.csv line 4: mean_score 'much' is not a number",
-        "error: mine.csv: 2 rows cannot be used; nothing was added",
+        "error: mine.csv: 2 rows cannot be used, so nothing was added; mend them and add it again",
     ]
     assert not history.exists()
 

@@ -105,7 +105,7 @@ def test_a_refused_log_does_not_undo_the_others(tmp_path: Path, logs: Path, insi
     assert done.returncode == 1
     assert done.stdout.startswith("logs/good.csv: 3 outcomes, 3 new")
     nowhere, bad, count = done.stderr.splitlines()
-    assert nowhere == "error: nowhere.csv: does not exist"
+    assert nowhere == "error: nowhere.csv: does not exist; give a log, an archive or a folder of logs that is there"
     assert bad.startswith("error: logs/bad.csv line 2: score 1.7 is outside 0 to 1; logs/bad.csv line 4: score 'yes'")
     assert bad.endswith("(3 bad records; --skip-bad imports the rest)")
     assert count == "error: 2 of 3 logs were refused"
@@ -362,3 +362,11 @@ def test_vectors_are_kept_in_the_place_of_texts(tmp_path: Path, logs: Path, cli:
     assert trained.returncode == 0, trained.stderr
     asked = (tmp_path / "asked").read_text().splitlines()
     assert not {"Do that", "Fix it"} & set(asked[2:])  # training found the vectors of texts that are gone
+
+
+def test_where_a_probe_is_under_way_its_status_is_the_next_step_too(tmp_path: Path, inside: Cli) -> None:
+    (tmp_path / "runs.csv").write_text("task,model,harness,score\na,gpt-5,codex,1\n")
+    (tmp_path / "more.csv").write_text("task,model,harness,score\nb,gpt-5,codex,1\n")
+    assert inside("import", "runs.csv").stdout.endswith("\nNext: hmrouter train\n")
+    (tmp_path / "probe-orders.jsonl").touch()
+    assert inside("import", "more.csv").stdout.endswith("suggested: hmrouter probe status\n")

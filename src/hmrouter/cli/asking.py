@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import os.path
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hmrouter.cli.history import Known, router_of_history
-from hmrouter.cli.output import DEFAULT_ROUTER, given_text
-from hmrouter.types import DEFAULT_SUITE, Task
+from hmrouter.cli.history import Known, opened_store, router_of_history
+from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, given_text, say
+from hmrouter.cli.words import counted
+from hmrouter.errors import HMRouterError, InputError, UsageError
+from hmrouter.types import DEFAULT_SUITE, Route, Status, Task
 
 if TYPE_CHECKING:
     from hmrouter.router import Router
+    from hmrouter.store import OutcomeStore
 
 TEXT_LIMIT = 2**20
 """Characters of a task."""
+MOST_COUNTED = 20_000
+"""Outcomes of a store that are counted one by one to see whether a router is old."""
 
 RouterFile = Annotated[
     str | None,
     typer.Option(
-        "--router", help=f"The router file: {DEFAULT_ROUTER}, or without one --history.", envvar="HMROUTER_ROUTER"
+        "--router",
+        help=f"The file that hmrouter train wrote; {DEFAULT_ROUTER} if it is here. Without a file the answer comes "
+        "from the store and from --history.",
+        envvar="HMROUTER_ROUTER",
     ),
 ]
-Pool = Annotated[Path | None, typer.Option("--pool", help="TOML file with the routes that may be used.")]
+Pool = Annotated[
+    Path | None,
+    typer.Option("--pool", help='TOML file with the routes that may be used, such as routes = ["codex:gpt-5"].'),
+]
 Allow = Annotated[
     list[str] | None, typer.Option("--allow", help="Only these: model=A,B or harness=A,B or harness:model.")
 ]
@@ -42,27 +57,107 @@ Elsewhere = Annotated[
 
 def asked_task(text: str, suite: str | None) -> Task:
     """The task that is asked about; - stands for standard input."""
-    from hmrouter.errors import InputError
-
     task = Task.of_text(given_text(text, "the task").strip(), DEFAULT_SUITE if suite is None else suite)
     if len(task.text) > TEXT_LIMIT:
         raise InputError(f"the task has {len(task.text):,} characters; the limit is {TEXT_LIMIT:,}, as in logs")
     return task
 
 
+def asked_pool(file: Path | None) -> tuple[Route, ...] | None:
+    """The routes of a pool file, None without one."""
+    from hmrouter.pool import read_pool
+
+    if file is not None and not os.path.lexists(file):
+        raise InputError(
+            f"cannot read the pool file {file}: No such file or directory; write one that holds "
+            'routes = ["codex:gpt-5"], or leave --pool out'
+        )
+    return None if file is None else read_pool(file)
+
+
 def asked_router(
     router: str | None, history: Known | None, suite: str | None, store: str, embedder: str = "lsa"
 ) -> tuple[Router, bool]:
     """The router that answers, and whether it is untrained: made of the store and of other suites, without a file."""
-    from hmrouter.errors import UsageError
     from hmrouter.router import Router
 
-    if router is None and not os.path.lexists(DEFAULT_ROUTER) and history is not Known.NONE:
+    if router is None and not os.path.lexists(DEFAULT_ROUTER):
         return router_of_history(history or Known.ALL, suite, store, embedder), True
-    loaded = Router.load(router or DEFAULT_ROUTER)
+    file = router or DEFAULT_ROUTER
+    loaded = Router.load(file)
     if history is not None and (history is not Known.NONE or loaded.report_.history is not None):
         raise UsageError(
-            f"{router or DEFAULT_ROUTER} was trained with what it knows of other suites; leave --history out, "
+            f"{file} was trained with what it knows of other suites; leave --history out, "
             f"or train again with: hmrouter train --history {history}"
         )
+    # The answer does not need the store: one that is not there, is locked or is no store at all is no reason to fail.
+    with suppress(HMRouterError, OSError), opened_store(_soon(store), timeout=1.0) as kept:
+        if kept is not None and (note := stale(loaded, file, kept, store)):
+            say(f"note: {note}")
     return loaded, False
+
+
+def stale(router: Router, file: str, store: OutcomeStore, address: str) -> str:
+    """What to say about a router when the store has more outcomes of its suites than it knows; else nothing."""
+    from hmrouter.store.url import parse, shown
+
+    known = sum(router.evidence(route).pair for route in router.pool_)  # with those that it observed later
+    left_aside = sum(router.report_.ignored.values())
+    if store.count() <= known + left_aside:  # the usual case, which must cost nothing
+        return ""
+    suites = store.suites()
+    own = [suite for suite in router.report_.suites if suite in suites]
+    rows = sum(suites[suite] for suite in own)
+    if rows <= MOST_COUNTED:
+        # As a router counts: a row may stand for several executions, or for none (a run that never took place).
+        rows = sum(o.n_trials if o.status is Status.OK else 1 for suite in own for o in store.outcomes(suite))
+    elif rows <= known + left_aside + router.report_.cells:
+        return ""  # the difference may be rows that stand for none
+    if rows <= known + left_aside:
+        return ""
+    again = ["hmrouter", "train"]
+    if address not in (DEFAULT_STORE, os.environ.get("HMROUTER_STORE")):
+        again += ["--store", shown(parse(address))]  # never with a password
+    if {*own} != {*suites}:
+        again += [word for suite in own for word in ("--suite", suite)]
+    if router.scorer.name != "safe":
+        again += ["--scorer", router.scorer.name]
+    if file != DEFAULT_ROUTER:
+        again += ["--out", file]
+    return (
+        f"{file} was trained on {counted(known + left_aside, 'outcome')}, the store now has {rows:,}; "
+        f"train again with: {shlex.join(again)}"
+    )
+
+
+def _soon(store: str) -> str:
+    """The address, with which a database that does not answer is not waited for."""
+    if not store.startswith("postgres") or "connect_timeout" in store:
+        return store
+    return f"{store}{'&' if '?' in store else '?'}connect_timeout=2"
+
+
+@contextmanager
+def options_named() -> Iterator[None]:
+    """Errors name the options that were typed, not the arguments that they became.
+
+    >>> with options_named():
+    ...     raise UsageError("max_cost -1.0 is not a finite number of at least 0")
+    Traceback (most recent call last):
+    hmrouter.errors.UsageError: --max-cost -1.0 is not a finite number of at least 0
+    """
+    try:
+        yield
+    except HMRouterError as e:
+        e.args = (as_options(str(e)),)
+        raise
+
+
+def as_options(text: str) -> str:
+    """A sentence about arguments, in which they are called as on the command line.
+
+    >>> as_options("over max_cost"), as_options("top 0 is not at least 1")
+    ('over --max-cost', '--top 0 is not at least 1')
+    """
+    named = re.sub(r"\b(max_cost|cost_weight|budget_per_task)\b", lambda m: f"--{m[0].replace('_', '-')}", text)
+    return re.sub(r"^(top|margin)\b", r"--\1", named)

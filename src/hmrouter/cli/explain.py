@@ -14,7 +14,10 @@ def explain(
     decision: Annotated[str, typer.Argument(help="What `route --json` printed: a file, or - for standard input.")],
     as_json: Json = False,
 ) -> None:
-    """Say in words why a pair was chosen, what stands behind it, and what would change the choice."""
+    """Say in words why a pair was chosen, what stands behind it, and what would change the choice.
+
+    Example: `hmrouter route "Fix the failing CI job" --json | hmrouter explain -`
+    """
     from hmrouter import decisions
     from hmrouter.errors import InputError
 

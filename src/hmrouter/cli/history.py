@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hmrouter.cli.output import DEFAULT_STORE, Json, console, print_json, say, table
+from hmrouter.cli.words import counted
 
 if TYPE_CHECKING:
     from hmrouter.dataset import Dataset
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 MOST_SHOWN = 20
 """How many rows of a table that cannot be used are told one by one."""
+TRAINED = "A router that is trained already knows nothing of this change until: hmrouter train"
 
 
 class Known(StrEnum):
@@ -61,6 +63,10 @@ def list_tables(as_json: Json = False) -> None:
     if as_json:
         print_json({"folder": str(tables.folder.path), "tables": rows})
         return
+    if not rows:
+        typer.echo("No table is in use. The shipped one comes back with: hmrouter history add public")
+        typer.echo("Tables of your own: hmrouter history add FILE")
+        return
     shown = table("Results of other suites", "table", "results", "routes", "suites", "newest")
     for row in rows:
         counts = [str(row["results"]), str(row["routes"]), str(len(row["suites"]))]
@@ -95,15 +101,17 @@ def add(
         for problem in problems[:MOST_SHOWN]:
             say(f"error: {problem}")
         if problems:
-            n = len(problems)
-            raise InputError(f"{file}: {n:,} row{'' if n == 1 else 's'} cannot be used; nothing was added")
+            n = counted(len(problems), "row")
+            raise InputError(f"{file}: {n} cannot be used, so nothing was added; mend them and add it again")
     row = _summary(tables, name)
     if as_json:
         print_json(row | {"replaced": replaced})
         return
     did = "Replaced" if replaced else "Added"
-    typer.echo(f"{did} {name}: {row['results']:,} results of {row['routes']:,} routes on {len(row['suites'])} suites.")
-    typer.echo("Next: hmrouter route TEXT, or with outcomes of your own: hmrouter train")
+    routes, suites = counted(row["routes"], "route"), counted(len(row["suites"]), "suite")
+    typer.echo(f"{did} {name}: {counted(row['results'], 'result')} of {routes} on {suites}.")
+    typer.echo(TRAINED)
+    typer.echo("Next, without a router file: hmrouter route TEXT")
 
 
 @app.command()
@@ -122,6 +130,7 @@ def remove(
         return
     back = "; bring it back with: hmrouter history add public" if name == PUBLIC else ""
     typer.echo(f"Removed {name}{back}.")
+    typer.echo(TRAINED)
 
 
 def _summary(tables: Tables, name: str) -> dict[str, Any]:
@@ -184,6 +193,11 @@ def router_of_history(known: Known, suite: str | None, store: str = DEFAULT_STOR
                 data = Dataset(priced(kept.outcomes(suite)), half_life=fades)
         records = known_elsewhere(known, data, [] if suite is None else [suite], kept, fades)
         if not records and not len(data.cells):
+            if known is Known.NONE:
+                raise InputError(
+                    "there is no router file and no outcome in the store, and --history none leaves nothing else; "
+                    "import outcomes with: hmrouter import PATH, or leave --history out"
+                )
             raise InputError(
                 "there is no router file, no outcome in the store and no table of results that may have a say; "
                 "import outcomes with: hmrouter import PATH, or see: hmrouter history list"
@@ -191,10 +205,13 @@ def router_of_history(known: Known, suite: str | None, store: str = DEFAULT_STOR
         return Router(embedder=embedder).fit(data, cache=kept, history=records)
 
 
-def opened_store(store: str) -> AbstractContextManager[OutcomeStore | None]:
-    """The store; nothing where it is the default one and not there, as before the first import."""
+def opened_store(store: str, timeout: float = 300.0) -> AbstractContextManager[OutcomeStore | None]:
+    """The store; nothing where it is the default one and not there, as before the first import.
+
+    `timeout`: seconds to wait for another writer.
+    """
     if store == DEFAULT_STORE and not Path(DEFAULT_STORE.removeprefix("sqlite:///")).exists():
         return nullcontext()
     from hmrouter.store import OutcomeStore
 
-    return OutcomeStore(store, create=False)
+    return OutcomeStore(store, create=False, timeout=timeout)

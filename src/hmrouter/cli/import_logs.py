@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PLACES = 5
 """How many places of refused records are told per reason."""
+ORDERS = "probe-orders.jsonl"
+"""The book that `hmrouter probe` keeps where it is run, unless told otherwise."""
 
 
 def import_logs(
@@ -36,7 +38,7 @@ def import_logs(
     harness: Annotated[str | None, typer.Option("--harness", help="The harness of logs that do not name it.")] = None,
     pattern: Annotated[
         str | None,
-        typer.Option("--pattern", help="Finds (?P<model>...) and (?P<harness>...) in the name of such a log."),
+        typer.Option("--pattern", help="Finds `(?P<model>...)` and `(?P<harness>...)` in the name of such a log."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be imported.")] = False,
     skip_bad: Annotated[
@@ -98,7 +100,10 @@ def import_logs(
             say("note: neither texts nor vectors are kept, so a router learns routes, not tasks; see --embedder")
         if any(log.added and log.added.new for log in report.imported) and not dry_run:
             found = store in (DEFAULT_STORE, os.environ.get("HMROUTER_STORE"))  # by the next command, too
-            typer.echo(f"Next: hmrouter train{'' if found else f' --store {kept}'}")
+            address = "" if found else f" --store {kept}"
+            typer.echo(f"Next: hmrouter train{address}")
+            if os.path.exists(ORDERS):
+                typer.echo(f"Of the runs that hmrouter probe suggested: hmrouter probe status{address}")
     if report.refused:
         if len(report.logs) > 1:
             say(f"error: {len(report.refused):,} of {len(report.logs):,} logs were refused")
@@ -139,7 +144,8 @@ def _compiled(pattern: str | None) -> re.Pattern[str] | None:
 
 def _tell(log: LogReport, as_json: bool) -> None:
     if log.added is None:
-        say(f"error: {log.error}")
+        there = os.path.lexists(log.path) or not log.error.endswith("does not exist")
+        say(f"error: {log.error}{'' if there else '; give a log, an archive or a folder of logs that is there'}")
     elif not as_json:
         typer.echo(log.line())
         for reason, n, places in log.reasons():

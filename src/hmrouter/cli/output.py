@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +16,7 @@ import typer
 from hmrouter.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
     from rich.table import Table
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
@@ -23,10 +26,16 @@ Store = Annotated[
         "--store", help="Where outcomes are kept: sqlite:///FILE or postgresql+psycopg://...", envvar="HMROUTER_STORE"
     ),
 ]
-RouterFile = Annotated[str, typer.Option("--router", help="The router file.", envvar="HMROUTER_ROUTER")]
 
 DEFAULT_STORE = "sqlite:///hmrouter.db"
 DEFAULT_ROUTER = "router.hmr"
+
+UNLIMITED = 100_000
+"""Characters in a line where nothing has to fit: wider than any table."""
+NARROWEST = 40
+"""Characters below which lines are longer than the terminal, which breaks them itself."""
+GAP = 2
+"""Characters between two columns."""
 
 
 def say(message: str) -> None:
@@ -51,27 +60,135 @@ def given_text(argument: str, what: str) -> str:
 
 
 def console() -> Console:
-    """Standard output for people. Names are not markup."""
+    """Standard output for people, as wide as the terminal; a file or a pipe has no width, unless COLUMNS gives one."""
     from rich.console import Console
 
-    out = Console(highlight=False, markup=False, emoji=False)
-    # To a file, or to a terminal in which a table would lose digits: let the lines be longer than the terminal.
-    out.width = max(out.width, 100) if sys.stdout.isatty() else 120
+    out = Console(highlight=False, markup=False, emoji=False)  # names are not markup
+    asked = os.environ.get("COLUMNS", "")
+    if not sys.stdout.isatty():
+        out.width = int(asked) if asked.isdecimal() else UNLIMITED
+    out.width = max(out.width, NARROWEST)
     return out
 
 
-def table(title: str, *columns: str) -> Table:
-    """A table whose first column is text and the rest numbers."""
+def table(title: str, *columns: str, least: Sequence[str] = ()) -> Table:
+    """A table whose first column is text and the rest numbers. It is never cropped.
+
+    Where it does not fit, names are broken after a colon and lists after a comma; then the columns `least` are left
+    out, in that order, and it is said how to see them; at last each row becomes a paragraph.
+    """
+    from rich.table import Table
+
+    class Fitted(Table):  # made here, as rich is imported only where something is shown
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+            return _fitted(title, self, least, options.max_width)
+
+    out = Fitted()
+    for i, column in enumerate(columns):
+        out.add_column(column, justify="right" if i else "left")
+    return out
+
+
+def _fitted(title: str, whole: Table, least: Sequence[str], room: int) -> Iterator[RenderableType]:
+    """What is printed of a table where so many characters are beside each other."""
+    from rich.text import Text
+
+    columns = [Column(str(c.header), tuple(map(str, c.cells)), c.justify) for c in whole.columns]
+    yield Text(title, style="bold")
+    for n in range(len(least) + 1):
+        kept = [c for c in columns if c.header not in least[:n]]
+        if sum(c.least_width for c in kept) + GAP * (len(kept) - 1) <= room:
+            yield _rows(kept, room)
+            if n:
+                left_out = ", ".join(c.name for c in columns if c not in kept)
+                yield Text(f"No room for: {left_out}. A wider terminal shows them, and so does --json.")
+            break
+    else:
+        yield Text(_paragraphs(columns, room), overflow="fold")
+    yield Text()
+
+
+def _rows(columns: Sequence[Column], room: int) -> Table:
+    """The table, with its widest columns broken until it fits."""
     from rich import box
     from rich.table import Table
 
-    out = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for i, column in enumerate(columns):
-        # A long name is folded; a number that is cut off would be another number.
-        out.add_column(
-            column, justify="right" if i else "left", no_wrap=i > 0, overflow="fold", min_width=0 if i else 20
-        )
+    widths = [c.width for c in columns]
+    while sum(widths) + GAP * (len(columns) - 1) > room:
+        widest = max((w, i) for i, w in enumerate(widths) if w > columns[i].least_width)[1]
+        widths[widest] -= 1
+    out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+    for c, width in zip(columns, widths, strict=True):
+        out.add_column(broken(c.header, width), justify=c.justify, no_wrap=True)
+    for row in zip(*(c.cells for c in columns), strict=True):
+        out.add_row(*(broken(cell, width) for cell, width in zip(row, widths, strict=True)))
     return out
+
+
+def _paragraphs(columns: Sequence[Column], room: int) -> str:
+    """Each row as its name and a line per column, or two where one is too narrow."""
+    first, rest = columns[0], columns[1:]
+    width = max((_width(c.name) for c in rest), default=0)
+    lines = []
+    for i, name in enumerate(first.cells):
+        lines += broken(name, room).split("\n")
+        for c in rest:
+            line = f"  {c.name:<{width}}  {c.cells[i]}"
+            if _width(line) <= room:
+                lines.append(line)
+            else:
+                lines += [f"  {c.name}", *(f"    {part}" for part in broken(c.cells[i], room - 4).split("\n"))]
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as it would be with room enough."""
+
+    header: str
+    cells: tuple[str, ...]
+    justify: JustifyMethod
+
+    @property
+    def name(self) -> str:
+        """The header in one line."""
+        return " ".join(self.header.split())
+
+    @property
+    def width(self) -> int:
+        """With nothing broken."""
+        return max(_width(text) for text in (self.header, *self.cells))
+
+    @property
+    def least_width(self) -> int:
+        """With everything broken that may be."""
+        return max(_width(broken(text, 1)) for text in (self.header, *self.cells))
+
+
+def broken(text: str, width: int) -> str:
+    """A text in lines that are no wider than `width` if possible: names break after a colon, lists after a comma.
+
+    >>> broken("openhands:claude-opus-4-5", 20)
+    'openhands:\\nclaude-opus-4-5'
+    >>> broken("never / 12 / 3, 2 public", 12)
+    'never / 12 / 3,\\n2 public'
+    """
+    lines = []
+    for line in text.split("\n"):
+        now = ""
+        for piece in re.split(r"(?<=:)(?=\S)|(?<=, )", line):
+            if now and _width((now + piece).rstrip()) > width:
+                lines.append(now.rstrip())
+                now = ""
+            now += piece
+        lines.append(now)
+    return "\n".join(lines)
+
+
+def _width(text: str) -> int:
+    from rich.cells import cell_len
+
+    return max(cell_len(line) for line in text.split("\n"))
 
 
 @contextmanager

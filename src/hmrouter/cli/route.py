@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,8 +16,11 @@ from hmrouter.cli.asking import (
     Pool,
     RouterFile,
     SuiteOfTask,
+    as_options,
+    asked_pool,
     asked_router,
     asked_task,
+    options_named,
 )
 from hmrouter.cli.output import (
     DEFAULT_ROUTER,
@@ -30,17 +34,21 @@ from hmrouter.cli.output import (
     say,
     table,
 )
-from hmrouter.types import Decision
+from hmrouter.cli.words import counted
+from hmrouter.types import Candidate, Decision
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from hmrouter.decisions import Elsewhere as SeenElsewhere
+    from hmrouter.policy import Policy
     from hmrouter.router import Router
 
 EVIDENCE = "runs of pair /\nmodel / harness"
 EVIDENCE_AND_MORE = "runs here, suites elsewhere"
 """Where other suites have a say: the same, and how many of them report the pair."""
+LEAST = ("90% of\ncost", EVIDENCE, EVIDENCE_AND_MORE, "best\n%", "90%\ninterval")
+"""Columns that a narrow terminal does without, in this order."""
 
 
 def route(
@@ -73,9 +81,11 @@ def route(
 
     Without a router file the answer rests on the outcomes in the store, if any, and on results of other suites: the
     shipped ones and those of `hmrouter history`.
+
+    Example: `hmrouter route "Fix the failing CI job" --allow harness=codex,claude-code --max-cost 2`
     """
     from hmrouter.errors import EmbedderMismatch
-    from hmrouter.pool import canonical_route, read_pool
+    from hmrouter.pool import canonical_route
 
     task = asked_task(text, suite)
     loaded, untrained = asked_router(router, history, suite, store, embedder or "lsa")
@@ -87,21 +97,25 @@ def route(
     if not task.text:
         say("note: the task has no text, so the choice rests on the routes alone")
     default = loaded.known_routes if untrained else None
-    decision = loaded.route(
-        task,
-        pool=read_pool(pool) if pool else default,
-        allow=allow or (),
-        deny=deny or (),
-        max_cost=max_cost,
-        cost_weight=cost_weight,
-        budget_per_task=budget_per_task,
-        incumbent=canonical_route(incumbent) if incumbent else None,
-        margin=margin,
-        top=top,
-    )
+    home = canonical_route(incumbent) if incumbent else loaded.policy.incumbent
+    with options_named():
+        decision = loaded.route(
+            task,
+            pool=asked_pool(pool) or default,
+            allow=allow or (),
+            deny=deny or (),
+            max_cost=max_cost,
+            cost_weight=cost_weight,
+            budget_per_task=budget_per_task,
+            incumbent=home,
+            margin=margin,
+            top=top if home is None or top < 1 else None,  # what becomes of an incumbent, the whole ranking tells
+        )
+    verdict = on_incumbent(decision, loaded.policy.given(margin=margin))
+    decision = replace(decision, ranked=decision.ranked[:top])
     if untrained:
         say(f"note: there is no router file; this rests on {basis(loaded, decision)}")
-    show(decision, loaded.elsewhere(decision), as_json)
+    show(decision, loaded.elsewhere(decision), as_json, verdict)
 
 
 def basis(router: Router, decision: Decision) -> str:
@@ -122,42 +136,42 @@ def public_answer(
     return decision, router.elsewhere(decision)
 
 
-def show(decision: Decision, elsewhere: SeenElsewhere | None = None, as_json: bool = False) -> None:
-    """Print a decision."""
+def show(decision: Decision, elsewhere: SeenElsewhere | None = None, as_json: bool = False, verdict: str = "") -> None:
+    """Print a decision; `verdict`: what became of the incumbent."""
     from hmrouter.decisions import to_dict
 
     if as_json:
         print_json(to_dict(decision, elsewhere))
         return
-    console().print(candidates(decision, f"Route: {decision.route}", elsewhere))
+    out = console()
+    out.print(candidates(decision, f"Route: {decision.route}", elsewhere))
+    for line in (verdict, "; ".join(legend(decision, elsewhere))):
+        if line:
+            out.print(line)
     if decision.budget_per_task is not None:
         say(
             f"budget of {dollars(decision.budget_per_task)} per task: cost weight {decision.cost_weight:.3g}, "
             f"with which tasks are expected to cost {dollars(decision.spend_per_task)} on average"
         )
     for reason, n in decision.excluded.items():
-        say(f"left out: {n} route{'s' if n > 1 else ''} ({reason})")
+        say(f"left out: {counted(n, 'route')} ({as_options(reason)})")
 
 
 def candidates(decision: Decision, title: str, elsewhere: SeenElsewhere | None = None) -> Table:
-    """The ranked candidates of a decision, with their evidence."""
-    # Where the order is not that of success, what it is must be seen.
-    weighed = bool(decision.cost_weight) or any(c.merit != c.success for c in decision.ranked)
+    """The ranked candidates of a decision, with their evidence; `legend` says what the columns are."""
+    weighed = _weighed(decision)
     sure = decision.interval is not None
-    told = elsewhere is not None and any(map(any, elsewhere.seen.values()))
-    evidence = EVIDENCE_AND_MORE if told else EVIDENCE
+    evidence = EVIDENCE_AND_MORE if _told(elsewhere) else EVIDENCE
     priced = any(c.cost_interval is not None for c in decision.ranked)
-    # In two lines, so that a terminal of 100 columns holds all of them.
     columns = ("route", "success\n%", *["90%\ninterval", "best\n%"] * sure, "cost", *["90% of\ncost"] * priced,
                *["ranked\nby"] * weighed, evidence)  # fmt: skip
-    out = table(title, *columns)
+    out = table(title, *columns, least=LEAST)
     for c in decision.ranked:
         e = c.evidence
         low, high = c.interval or (None, None)
         cells = [percent(c.success)]
         cells += [f"{percent(low, 0)} to {percent(high, 0)}", percent(c.p_best, 0)] * sure
-        rough = c.cost_interval is None and c.cost_basis not in ("route", "unknown")
-        cells.append(f"about {dollars(c.cost)}" if rough else dollars(c.cost))
+        cells.append(f"~{dollars(c.cost)}" if _rough(c) else dollars(c.cost))
         around = "-" if c.cost_interval is None else "-".join(dollars(v).removeprefix("$") for v in c.cost_interval)
         cells += [around] * priced
         cells += [f"{c.value:.3f}"] * weighed
@@ -167,3 +181,61 @@ def candidates(decision: Decision, title: str, elsewhere: SeenElsewhere | None =
         cells.append(runs)
         out.add_row(str(c.route), *cells)
     return out
+
+
+def legend(decision: Decision, elsewhere: SeenElsewhere | None = None) -> Iterator[str]:
+    """What the columns of `candidates` are, as far as their headers do not say it."""
+    weight = decision.cost_weight
+    per_dollar = f", less {weight:.3g} per dollar of cost" if weight else ""
+    if any(c.p_best is not None for c in decision.ranked):
+        yield f"best %: probability of being the best of {counted(decision.n_candidates, 'candidate')}" + (
+            f" by success{per_dollar}" if weight else ""
+        )
+    if _weighed(decision):
+        differs = [c for c in decision.ranked if c.merit != c.success]
+        if any(c.observed for c in differs):
+            yield f"ranked by: what the scorer {decision.scorer!r} goes by{per_dollar}"
+        else:
+            yield f"ranked by: success{', less a margin for pairs never run' * bool(differs)}{per_dollar}"
+    if any(map(_rough, decision.ranked)):
+        yield "~: a cost that is not from the pair's own runs"
+    if _told(elsewhere):
+        yield "runs here: of pair / model / harness, then the other suites that report the pair"
+
+
+def on_incumbent(decision: Decision, policy: Policy) -> str:
+    """Why the incumbent of a decision with its whole ranking stays or not; nothing without one."""
+    home, best = decision.incumbent, decision.best
+    if home is None:
+        return ""
+    sure = "" if best.p_best is None else f" with a probability of at least {policy.confidence:.0%}"
+    if home == best.route:
+        ahead = [c for c in decision.ranked if c.value > best.value]
+        if not ahead:
+            return f"The incumbent {home} stays: no candidate ranks above it."
+        gain = ahead[0].value - best.value
+        return (
+            f"The incumbent {home} stays: no candidate is better by the margin of {policy.margin:g}{sure} "
+            f"({ahead[0].route} is ahead by {gain:.3f})."
+        )
+    left = next((c for c in decision.ranked if c.route == home), None)
+    if left is None:
+        reasons = " or ".join(map(as_options, decision.excluded))
+        return f"The incumbent {home} was left: it is ruled out ({reasons})."
+    gain = best.value - left.value
+    return f"The incumbent {home} was left: the choice is better by {gain:.3f}, the margin is {policy.margin:g}{sure}."
+
+
+def _weighed(decision: Decision) -> bool:
+    """Whether the order is not that of success: then what it is must be seen."""
+    return bool(decision.cost_weight) or any(c.merit != c.success for c in decision.ranked)
+
+
+def _rough(c: Candidate) -> bool:
+    """Whether a cost is a guess from other runs."""
+    return c.cost_interval is None and c.cost_basis not in ("route", "unknown")
+
+
+def _told(elsewhere: SeenElsewhere | None) -> bool:
+    """Whether other suites report a candidate."""
+    return elsewhere is not None and any(map(any, elsewhere.seen.values()))

@@ -56,7 +56,10 @@ def train(
     out: Annotated[Path, typer.Option("--out", help="The router file to write.")] = Path(DEFAULT_ROUTER),
     as_json: Json = False,
 ) -> None:
-    """Learn a router from the outcomes in the store and write it to one file."""
+    """Learn a router from the outcomes in the store and write it to one file.
+
+    Example: `hmrouter train --suite our-repo --out our-repo.hmr`
+    """
     from hmrouter.costs import priced
     from hmrouter.dataset import Dataset
     from hmrouter.features.descriptions import HarnessDescriptions
