@@ -50,4 +50,4 @@ def test_unknown_anywhere() -> None:
 
 
 def test_a_missing_extra_says_what_to_install() -> None:
-    assert str(MissingExtra("reading Parquet", "parquet")).endswith("pip install 'hmrouter[parquet]'")
+    assert str(MissingExtra("reading Parquet", "parquet")).endswith("pip install '.[parquet]' in a checkout")

@@ -26,7 +26,7 @@ from hmrouter.state import State
 from hmrouter.types import Outcome, Route, Task
 
 pytestmark = pytest.mark.heavy
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'hmrouter[bench]'")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[bench]'")
 
 Grid = np.ndarray[Any, np.dtype[Any]]
 ROUTES = [Route(f"m-{j:02}", "h") for j in range(12)]

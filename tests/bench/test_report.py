@@ -122,6 +122,16 @@ def test_markdown_text_stays_on_its_line_and_opens_no_markup(text: str) -> None:
     assert all(unescaped[i - 1] == "\\" for i, c in enumerate(unescaped) if c in "|`*[]")
 
 
+def test_what_is_absent_is_said_in_every_report(tmp_path: Path) -> None:
+    page = replace(PAGE, absent=["random", "oracle"])
+    write_report(tmp_path, page)
+    write_index(tmp_path, page)
+    for name in ("table.md", "report.html", "index.html"):
+        text = (tmp_path / name).read_text("utf-8")
+        assert "as --methods left them out: Random and Oracle." in text
+        assert "stand beside every method" not in text
+
+
 # HTML
 
 

@@ -205,7 +205,7 @@ def test_report_without_matplotlib_says_how_to_get_figures(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     write_report(tmp_path, replace(PAGE, sections=[Section("f", "Figures", [TABLE], [LINES])]))
     text = parse((tmp_path / "report.html").read_text("utf-8")).text
-    assert "pip install 'hmrouter[bench]'" in text
+    assert "pip install '.[bench]'" in text
     assert "71.3" in text
     assert list((tmp_path / "figures").iterdir()) == []
     assert "71.3" in (tmp_path / "table.md").read_text("utf-8")

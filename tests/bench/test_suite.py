@@ -147,6 +147,19 @@ def test_a_method_asked_for_twice_runs_once(data: Path) -> None:
     assert [u.method for u in units_of(suite)] == ["fixed", "knn"] * 2
 
 
+@pytest.mark.parametrize(
+    ("asked", "absent"),
+    [
+        (None, []),
+        (["fixed", "safe"], ["random", "oracle"]),
+        (["random", "fixed", "oracle", "hm"], []),
+    ],
+)
+def test_what_of_the_three_is_absent(data: Path, asked: list[str] | None, absent: list[str]) -> None:
+    # `representations` has none of the three among its methods, so that none is missing there.
+    assert plan_suite(["routing", "representations"], [data], methods=asked).absent() == absent
+
+
 def test_everything_is_compared_unless_told(data: Path) -> None:
     suite = plan_suite(ALL, [data])
     wanted = {
@@ -173,7 +186,8 @@ def test_what_cannot_be_read_is_left_out(plant: Plant, tmp_path: Path) -> None:
     assert [reason.split(":")[0] for reason in left_out] == [
         "benchmark half", "benchmark worse", f"benchmark {tmp_path / 'second' / 'good'}",
     ]  # fmt: skip
-    assert "queries.jsonl" in left_out[0]
+    assert "half: no queries.jsonl in it" in left_out[0]
+    assert "hmrouter store export DIR --format benchmark" in left_out[0]
     assert "score 7" in left_out[1]
     assert str(tmp_path / "good") in left_out[2]
 

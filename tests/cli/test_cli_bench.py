@@ -177,8 +177,8 @@ def test_the_run_goes_on(cli: Cli, data: Path, plant: Plant, plug_in: Callable[.
         ("cost: every method on single ", "no outcome of the test tasks has a known cost"),
         ("routing: raising on ", "RuntimeError: no licence file"),
         ("cost: raising on ", "RuntimeError: no licence file"),
-        ("routing: wanting on ", "pip install 'hmrouter[bench]'"),
-        ("cost: wanting on ", "pip install 'hmrouter[bench]'"),
+        ("routing: wanting on ", "pip install '.[bench]'"),
+        ("cost: wanting on ", "pip install '.[bench]'"),
         ("routing: benchmark unsolved, split 0, 1: ", "no route succeeded on any test task"),
         ("cost: benchmark unsolved, split 0, 1: ", "no route succeeded on any test task"),
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hmrouter.cli.demo import _typed
 from hmrouter.router import Router
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -33,4 +34,20 @@ def test_the_demo_twice(tmp_path: Path, inside: Cli, monkeypatch: pytest.MonkeyP
     assert "0 outcomes imported, 2,288 known already" in again.stdout
     assert again.stdout.count("SIMULATED") == 2
     assert "This rests on public evidence only" in again.stdout
+    assert 'Next, as you may type it here: hmrouter route "Fix the failing CI job" --max-cost 2\n' in again.stdout
     assert sorted(path.name for path in (tmp_path / "out" / "demo").iterdir()) == ["demo.db", "router.hmr"]
+
+
+def test_the_next_step_is_named_as_it_may_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = tmp_path / "bin" / "hmrouter"
+    command.parent.mkdir()
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["bin/hmrouter"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert _typed() == "bin/hmrouter"
+    monkeypatch.setenv("PATH", str(command.parent))
+    assert _typed() == "hmrouter"
+    monkeypatch.setattr("sys.argv", ["somewhere/__main__.py"])
+    assert _typed() == "hmrouter"

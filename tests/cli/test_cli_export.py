@@ -67,7 +67,7 @@ def test_any_outcomes_come_back(tmp_path: Path, name: str, outcomes: list[Outcom
         leftover.unlink()
     with OutcomeStore(address) as store, OutcomeStore("sqlite://") as other:
         store.add(outcomes, keep_text=keep_text)
-        export(file, None, address, True)
+        export(file, None, None, address, True)
         kept = list(store.outcomes())
         again = store.add(read_logs(file))
         assert (again.new, again.known, again.differing) == (0, len(kept), 0)

@@ -174,8 +174,8 @@ def test_what_needs_an_extra_is_one_refused_log_and_the_others_go_on(
     assert done.stdout.startswith("logs/good.csv: 3 outcomes, 3 new")
     needs = "needs an optional dependency; install it with: pip install"
     assert done.stderr.splitlines() == [
-        f"error: logs/a.parquet: reading Parquet {needs} 'hmrouter[parquet]'",
-        f"error: logs/b.eval: reading Inspect's .eval logs {needs} 'hmrouter[inspect]'",
+        f"error: logs/a.parquet: reading Parquet {needs} '.[parquet]' in a checkout",
+        f"error: logs/b.eval: reading Inspect's .eval logs {needs} '.[inspect]' in a checkout",
         "error: 2 of 3 logs were refused",
     ]
 

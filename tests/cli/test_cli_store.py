@@ -31,6 +31,11 @@ WRONG = {
     "unknown run": (["forget", "r9", "--yes"], 2, "run 'r9' is not in store"),
     "unknown source": (["forget", "r1", "--source", "job", "--yes"], 2, "did you mean 'jobs'?"),
     "nobody to ask": (["forget", "r1"], 2, "nobody is there to ask whether to forget run r1 of jobs: 6 outcomes on 2"),
+    "nobody to ask about texts": (
+        ["drop-texts", "--older-than", "0", "--suite", "one"], 2,
+        "nobody is there to ask whether to drop the texts of all tasks of suite one; sqlite:///hmrouter.db holds 7 "
+        "texts; give --yes",
+    ),
     "nothing to set": (["set", "one"], 2, "nothing to set; give --half-life DAYS or --text-days DAYS"),
     "no number": (["set", "one", "--half-life", "soon"], 2, "--half-life 'soon' is neither a number of days nor off"),
     "no half-life": (["set", "one", "--half-life", "0"], 2, "--half-life 0 would leave no evidence"),
@@ -38,7 +43,7 @@ WRONG = {
     "endless": (["drop-texts", "--older-than", "inf"], 2, "--older-than inf is not a number of days of at least 0"),
     "unknown suite": (["set", "on", "--half-life", "9"], 2, "did you mean 'one'?"),
     "unknown suite of texts": (["drop-texts", "--older-than", "0", "--suite", "on"], 2, "did you mean 'one'?"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("arguments", "code", "says"), WRONG.values(), ids=WRONG.keys())
@@ -110,20 +115,33 @@ def test_a_run_id_of_two_sources_needs_the_source(store: OutcomeStore, inside: C
     assert {(o.source, o.run) for o, _ in content(store)} == {("jobs", "r0"), ("jobs", "r1"), ("jobs", "r2")}
 
 
-@pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, {"r0", "r2"}), ("n\n", 1, {"r0", "r1", "r2"})])
-def test_a_person_is_asked(tmp_path: Path, store: OutcomeStore, answer: str, code: int, left: set[str]) -> None:
+def answered(folder: Path, answer: str, *arguments: str) -> tuple[int, str]:
+    """Run a command with a person at the terminal; the exit code and what was said."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [COMMAND, "store", "forget", "r1"], cwd=tmp_path, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True,
-    )  # fmt: skip
+        [COMMAND, *arguments], cwd=folder, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     os.close(theirs)
     os.write(ours, answer.encode())
     _, said = process.communicate(timeout=120)
     os.close(ours)
-    assert process.returncode == code, said
+    return process.returncode, said
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, {"r0", "r2"}), ("n\n", 1, {"r0", "r1", "r2"})])
+def test_a_person_is_asked(tmp_path: Path, store: OutcomeStore, answer: str, code: int, left: set[str]) -> None:
+    ended, said = answered(tmp_path, answer, "store", "forget", "r1")
+    assert ended == code, said
     assert "To be forgotten: run r1 of jobs: 6 outcomes on 2 routes, suites: one, two,three" in said
     assert {outcome.run for outcome, _ in content(store)} == left
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 0), ("n\n", 1, 7)])
+def test_a_person_is_asked_about_texts(tmp_path: Path, store: OutcomeStore, answer: str, code: int, left: int) -> None:
+    ended, said = answered(tmp_path, answer, "store", "drop-texts", "--older-than", "0")
+    assert ended == code, said
+    assert "To be dropped: the texts of all tasks; sqlite:///hmrouter.db holds 7 texts" in said
+    assert len({outcome.task.key for outcome, _ in content(store) if outcome.task.text}) == left
 
 
 def test_settings_of_a_suite(store: OutcomeStore, inside: Cli) -> None:
@@ -138,8 +156,8 @@ def test_settings_of_a_suite(store: OutcomeStore, inside: Cli) -> None:
 
 
 def test_texts_can_be_dropped(store: OutcomeStore, inside: Cli) -> None:
-    assert json.loads(inside("store", "drop-texts", "--older-than", "1", "--json").stdout) == {"dropped": 0}
-    done = inside("store", "drop-texts", "--older-than", "0", "--suite", "one")
+    assert json.loads(inside("store", "drop-texts", "--older-than", "1", "--yes", "--json").stdout) == {"dropped": 0}
+    done = inside("store", "drop-texts", "--older-than", "0", "--suite", "one", "--yes")
     assert done.stdout == "Dropped the texts of 4 tasks.\n"
     assert {bool(o.task.text) for o, _ in content(store) if o.task.suite == "one"} == {False}
     assert any(o.task.text for o, _ in content(store) if o.task.suite != "one")

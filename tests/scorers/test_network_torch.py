@@ -24,7 +24,7 @@ M, H, D, FACTORS, SIDE = 4, 3, 10, 32, 16
 @pytest.fixture(scope="module")
 def torch() -> Any:
     """A fixture, so that collecting the tests does not import PyTorch."""
-    return pytest.importorskip("torch", reason="the oracle is PyTorch: pip install 'hmrouter[bench]'")
+    return pytest.importorskip("torch", reason="the oracle is PyTorch: pip install '.[bench]'")
 
 
 def oracle(torch: Any, n_models: int, n_harnesses: int, dims: int, interaction: bool) -> Any:

@@ -212,4 +212,4 @@ def test_the_password_of_a_wrong_address_is_not_repeated(address: str) -> None:
 
 def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    assert "pip install 'hmrouter[postgres]'" in refusal(OutcomeStore("postgresql://localhost/db"), MissingExtra)
+    assert "pip install '.[postgres]'" in refusal(OutcomeStore("postgresql://localhost/db"), MissingExtra)

@@ -12,11 +12,13 @@ from hmrouter.bench.engine import Results, Watch, run
 from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.base import Experiment, Plan, Row, Unit
 from hmrouter.bench.methods import METHODS, REFERENCES
+from hmrouter.bench.report.page import BESIDE
 from hmrouter.bench.results_cache import ResultsCache
 from hmrouter.errors import HMRouterError, InputError, OutputError, UnknownName, UsageError
 from hmrouter.features.base import embedder_named
 from hmrouter.files import atomic_write
 from hmrouter.logs import benchmark_directories
+from hmrouter.logs.formats.benchmark import both_files
 
 
 @dataclass(slots=True)
@@ -33,6 +35,14 @@ class Suite:
     def rows_of(self, experiment: str) -> list[Row]:
         """The rows of one experiment."""
         return [row for row in self.results.rows if row["experiment"] == experiment]
+
+    def absent(self) -> list[str]:
+        """Those of Random, Fixed and Oracle that an experiment usually has beside its methods and was run without."""
+        usual = {name: EXPERIMENTS.load(name).methods for name in self.plans}
+        return [
+            method for method in BESIDE
+            if any(method in usual[name] and method not in plan.methods for name, plan in self.plans.items())
+        ]  # fmt: skip
 
 
 def plan_suite(
@@ -80,9 +90,13 @@ def find_benchmarks(data: Iterable[Path], left_out: list[str]) -> list[Benchmark
     found: dict[str, Benchmark] = {}
     for path in data:
         if not path.is_dir():
-            raise InputError(f"{path} is not a directory; --data takes a benchmark directory or a folder of them")
+            raise InputError(
+                f"{path} is not a directory; --data takes a benchmark directory or a folder of them, as made from a "
+                "store by: hmrouter store export DIR --format benchmark"
+            )
         for directory in benchmark_directories(path):
             try:
+                both_files(directory)
                 benchmark = Benchmark.at(directory)
             except HMRouterError as e:
                 left_out.append(f"benchmark {directory.absolute().name}: {' '.join(str(e).split())}")

@@ -40,4 +40,5 @@ def page_of(suite: Suite, command: str) -> Page:
         data={b.name: b.hash for plan in plans for b in plan.benchmarks},
         left_out=suite.left_out,
         sections=sections,
+        absent=suite.absent(),
     )

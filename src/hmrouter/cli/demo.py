@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os.path
+import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,10 +84,21 @@ def demo(
         rows.add_row(r["method"], percent(r["accuracy"]), normalized, dollars(r["cost_usd"]), score)
     out.print(rows)
     out.print(
-        "This invented world has strong per-task preferences planted, so the paper's scorer (hm) shines. Real outcomes "
-        "show few, and Fixed is hard to beat: there the default scorer is safe (docs/results.md)."
+        "This invented world has strong per-task preferences planted, so what ranks per task (hm and component_only, "
+        "both of the paper) shines. Real outcomes show few, and Fixed is hard to beat: there the default scorer is "
+        "safe (docs/results.md)."
     )
-    out.print("Next: hmrouter import YOUR-RUNS, hmrouter train, hmrouter route TEXT")
+    out.print(f'Next, as you may type it here: {_typed()} route "{QUESTION}" --max-cost 2', soft_wrap=True)
+    out.print(f"With runs of your own: {_typed()} import FILE-OR-FOLDER, then train, then route.", soft_wrap=True)
+
+
+def _typed() -> str:
+    """What to type for this command: its name, or its path where the shell would not find it by name."""
+    ours = sys.argv[0]
+    found = shutil.which("hmrouter")
+    if Path(ours).name != "hmrouter" or (found and os.path.realpath(found) == os.path.realpath(ours)):
+        return "hmrouter"
+    return shlex.quote(ours)
 
 
 def _compare(data: Any) -> list[dict[str, Any]]:

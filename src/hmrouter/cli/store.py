@@ -81,7 +81,7 @@ def forget(
     with OutcomeStore(store, create=False) as kept:
         found = [r for r in kept.runs() if r.run == run and source in (None, r.source)]
         if len(found) == 1 and not yes:
-            _ask(found[0])
+            _ask(_in_words(found[0]), "forget", "forgotten")
         gone = kept.forget(run, source)  # refuses, with what there is, where not exactly one was found
     if as_json:
         print_json({"run": run, "outcomes": gone.outcomes, "tasks": gone.tasks, "routes": gone.routes})
@@ -153,17 +153,27 @@ def set_suite(
 def drop_texts(
     older_than: Annotated[float, typer.Option("--older-than", help="Days since the task came in; 0 for all.")],
     suite: Annotated[str | None, typer.Option("--suite", help="Only this suite.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     store: Store = DEFAULT_STORE,
     as_json: Json = False,
 ) -> None:
-    """Remove task texts from the store. Their hashes stay, and so do vectors that are cached.
+    """Remove task texts from the store; they do not come back. Hashes stay, and so do vectors that are cached.
 
-    Example: `hmrouter store drop-texts --older-than 30`
+    Example: `hmrouter store drop-texts --older-than 30 --yes`
     """
     from hmrouter.store import OutcomeStore
 
+    days = _age("--older-than", older_than)
     with OutcomeStore(store, create=False) as kept:
-        dropped = kept.drop_texts(_age("--older-than", older_than), suite)
+        if not yes and (suite is None or suite in kept.suites()):  # else the store refuses, with what there is
+            age = f" that came in {days:g} days ago or earlier" if days else ""
+            where = "" if suite is None else f" of suite {suite}"
+            _ask(
+                f"the texts of all tasks{where}{age}; {kept} holds {counted(kept.summary().texts, 'text')}",
+                "drop",
+                "dropped",
+            )
+        dropped = kept.drop_texts(days, suite)
     if as_json:
         print_json({"dropped": dropped})
         return
@@ -217,16 +227,19 @@ def _size(count: int) -> str:
     return f"{count / 1024**steps:.1f} {('KiB', 'MiB', 'GiB', 'TiB')[steps - 1]}"
 
 
-def _ask(run: RunInfo) -> None:
-    """Show what would go and ask; without a person to ask, refuse."""
-    what = (
+def _in_words(run: RunInfo) -> str:
+    return (
         f"run {run.run} of {run.source}: {counted(run.outcomes, 'outcome')} on {counted(run.routes, 'route')}, "
         f"suites: {', '.join(run.suites)}"
     )
+
+
+def _ask(what: str, verb: str, done: str) -> None:
+    """Show what would go and ask; without a person to ask, refuse."""
     if not sys.stdin.isatty():
-        raise UsageError(f"nobody is there to ask whether to forget {what}; give --yes")
-    say(f"To be forgotten: {what}")
-    if not typer.confirm("Forget it?", err=True):
+        raise UsageError(f"nobody is there to ask whether to {verb} {what}; give --yes")
+    say(f"To be {done}: {what}")
+    if not typer.confirm(f"{verb.capitalize()}?", err=True):
         raise typer.Exit(1)
 
 

@@ -1,4 +1,4 @@
-"""`hmrouter store export`: the outcomes as a table that `hmrouter import` reads back as they were."""
+"""`hmrouter store export`: the outcomes as a table that `hmrouter import` reads back as they were, or for the bench."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from hmrouter.cli.output import DEFAULT_STORE, Json, Store, print_json, progress, say
+from hmrouter.cli.store_benchmarks import export_benchmarks
+from hmrouter.cli.store_lines import fits, json_line
 from hmrouter.cli.words import counted
 from hmrouter.errors import UsageError
 from hmrouter.files import replacing, sole_writer
 from hmrouter.logs.fields import EXPORT, EXPORT_VERSION, FIELDS
-from hmrouter.logs.files import CELL_LIMIT, RECORD_LIMIT
+from hmrouter.logs.files import CELL_LIMIT
 from hmrouter.types import text_hash
 
 if TYPE_CHECKING:
@@ -29,15 +32,27 @@ if TYPE_CHECKING:
 
 COLUMNS = (*(field for field in FIELDS if field != "route"), EXPORT)
 """What an import reads, without the field that says two of them in one, and the mark of an export."""
-LONGEST = RECORD_LIMIT - CELL_LIMIT
-"""Bytes of a text in a record that an import takes, with room for all the rest."""
 STEP = 1000
 """Outcomes between two steps of the progress bar."""
 
 
+class Format(StrEnum):
+    """What an export may be, beside the files whose ending says it."""
+
+    BENCHMARK = "benchmark"
+
+
 def export(
-    out: Annotated[str, typer.Argument(help="FILE.jsonl or FILE.csv, .gz behind it to compress; - writes JSON lines.")],
+    out: Annotated[
+        str,
+        typer.Argument(
+            help="FILE.jsonl or FILE.csv, .gz behind it to compress; - writes JSON lines; a new folder for benchmark."
+        ),
+    ],
     suite: Annotated[str | None, typer.Option("--suite", help="Only this suite.")] = None,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="benchmark: a directory per suite, for `hmrouter bench`.")
+    ] = None,
     store: Store = DEFAULT_STORE,
     as_json: Json = False,
 ) -> None:
@@ -45,10 +60,16 @@ def export(
 
     Names are written as they were imported: merges are settings of the store and not part of its outcomes.
 
+    With `--format benchmark` they become benchmark directories, one per suite in a new folder, for `hmrouter bench run`
+    to compare methods on: as `hmrouter train` sees them, with merges, and with costs from tokens if none is reported.
+
     Example: `hmrouter store export backup.jsonl.gz`
     """
     from hmrouter.store import OutcomeStore
 
+    if form is Format.BENCHMARK:
+        export_benchmarks(out, suite, store, as_json)
+        return
     if out == "-" and as_json:
         raise UsageError("standard output cannot hold both the outcomes and the document of --json; give a file")
     write = _writer(out)
@@ -85,7 +106,7 @@ class _Shortened:
 
     def __call__(self, outcome: Outcome) -> Outcome:
         task = outcome.task
-        if len(task.text) <= CELL_LIMIT and len(task.text.encode()) <= LONGEST:
+        if fits(task.text):
             return outcome
         self.tasks.add(task.key)
         return replace(outcome, task=replace(task, text="", text_hash=text_hash(task.text)))
@@ -98,21 +119,17 @@ Write = Callable[[IO[bytes], Iterable["Outcome"]], Iterator[int]]
 def _writer(out: str) -> Write:
     ending = "" if out == "-" else Path(out.removesuffix(".gz")).suffix
     if ending not in ("", ".jsonl", ".csv") or (not ending and out != "-"):
-        raise UsageError(f"{out!r} ends in neither .jsonl nor .csv (nor these with .gz), which say what to write")
+        raise UsageError(
+            f"{out!r} ends in neither .jsonl nor .csv (nor these with .gz), which say what to write; "
+            "for a folder of benchmark directories give --format benchmark"
+        )
     return _write_csv if ending == ".csv" else _write_jsonl
 
 
 def _write_jsonl(stream: IO[bytes], outcomes: Iterable[Outcome]) -> Iterator[int]:
     for total, outcome in enumerate(outcomes, 1):
-        stream.write(_line(_record(outcome)) + b"\n")
+        stream.write(json_line(_record(outcome)))
         yield total
-
-
-def _line(record: dict[str, Any]) -> bytes:
-    try:
-        return json.dumps(record, ensure_ascii=False).encode()
-    except UnicodeEncodeError:  # half a surrogate pair in the meta; the import will refuse this record alone
-        return json.dumps(record).encode()
 
 
 def _write_csv(stream: IO[bytes], outcomes: Iterable[Outcome]) -> Iterator[int]:

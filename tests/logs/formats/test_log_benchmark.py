@@ -157,12 +157,19 @@ def test_a_name_that_is_not_unicode_can_still_be_stored(tmp_path: Path) -> None:
     assert {outcome.task.suite for outcome in read_logs(path)} == {"caf\ufffd"}
 
 
-@pytest.mark.parametrize("file", ["outcomes.csv", "queries.jsonl"])
-def test_half_a_benchmark(tmp_path: Path, file: str) -> None:
+@pytest.mark.parametrize(
+    ("file", "how"),
+    [
+        ("outcomes.csv", "write a row per execution under the header query_id,model,harness,score"),
+        ("queries.jsonl", 'write a line per task, {"query_id": "T-101", "text": "Fix the parser"}'),
+    ],
+)
+def test_half_a_benchmark(tmp_path: Path, file: str, how: str) -> None:
     path = benchmark(tmp_path / "mine")
     (path / file).unlink()
-    with pytest.raises(LogError, match=f"mine: no {file} in it; a benchmark directory holds outcomes.csv and queries"):
+    with pytest.raises(LogError, match=f"mine: no {file} in it; a benchmark directory holds outcomes.csv and") as error:
         list(read_logs(path))
+    assert how in str(error.value)
 
 
 def test_not_a_benchmark(tmp_path: Path) -> None:

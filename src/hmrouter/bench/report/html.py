@@ -16,7 +16,7 @@ from importlib.resources import files
 from hmrouter.bench.experiments.base import Figure, Interval, Table
 from hmrouter.bench.report.cells import Mark, is_numeric, marks, not_ranked, number_of, show
 from hmrouter.bench.report.figures import draw
-from hmrouter.bench.report.page import READING_HINT, Page, Section, figure_files
+from hmrouter.bench.report.page import Page, Section, figure_files, reading_hint
 from hmrouter.errors import MissingExtra
 
 WIDE = 6
@@ -51,7 +51,7 @@ script-src 'sha256-{digest}'">
 <header>
 <h1>{escape(page.title)}</h1>
 <p class="created">{escape(page.created)}</p>
-<p class="hint"><strong>How to read this.</strong> {escape(READING_HINT)}</p>
+<p class="hint"><strong>How to read this.</strong> {escape(reading_hint(page.absent))}</p>
 </header>
 {_contents(page)}
 <main>

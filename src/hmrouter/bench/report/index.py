@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from hmrouter.bench.report.html import resource
-from hmrouter.bench.report.page import READING_HINT, Page
+from hmrouter.bench.report.page import Page, reading_hint
 from hmrouter.files import atomic_write
 
 NO_LINE = "No single number; see the tables."
@@ -44,7 +44,9 @@ def entries_of(page: Page, folder: str = "") -> list[Entry]:
     ]  # fmt: skip
 
 
-def render_index(title: str, created: str, entries: Iterable[Entry], left_out: Sequence[str] = ()) -> str:
+def render_index(
+    title: str, created: str, entries: Iterable[Entry], left_out: Sequence[str] = (), absent: Sequence[str] = ()
+) -> str:
     """The index as an HTML page that needs no other file to be read.
 
     >>> html = render_index("Bench", "today", [Entry("Cost", "Half the price.", "report.html#section-0")])
@@ -70,7 +72,7 @@ def render_index(title: str, created: str, entries: Iterable[Entry], left_out: S
 <header>
 <h1>{escape(title)}</h1>
 <p class="created">{escape(created)}</p>
-<p class="hint"><strong>How to read this.</strong> {escape(READING_HINT)}</p>
+<p class="hint"><strong>How to read this.</strong> {escape(reading_hint(absent))}</p>
 </header>
 <main>
 <ol class="index">
@@ -85,5 +87,6 @@ def render_index(title: str, created: str, entries: Iterable[Entry], left_out: S
 
 def write_index(out: Path, page: Page, entries: Sequence[Entry] | None = None) -> None:
     """Write OUT/index.html for a report that stands beside it, or for the entries of several reports."""
-    html = render_index(page.title, page.created, entries_of(page) if entries is None else entries, page.left_out)
+    shown = entries_of(page) if entries is None else entries
+    html = render_index(page.title, page.created, shown, page.left_out, page.absent)
     atomic_write(out / "index.html", html.encode("utf-8", "replace"))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from hmrouter.bench.experiments.base import Table
 from hmrouter.bench.report.cells import Mark, is_numeric, marks, not_ranked, show
-from hmrouter.bench.report.page import READING_HINT, Page
+from hmrouter.bench.report.page import Page, reading_hint
 
 # Markdown has no underline that all readers know, so the second best is in italics.
 SIGNS = {Mark.BEST: "**", Mark.SECOND: "_"}
@@ -15,7 +15,7 @@ SIGNS = {Mark.BEST: "**", Mark.SECOND: "_"}
 
 def render_markdown(page: Page) -> str:
     """All tables of a report, what was run, and what was left out."""
-    blocks = [f"# {plain(page.title)}", plain(page.created), READING_HINT]
+    blocks = [f"# {plain(page.title)}", plain(page.created), reading_hint(page.absent)]
     for section in page.sections:
         blocks.append(f"## {plain(section.title)}")
         blocks += [plain(section.line)] if section.line else []

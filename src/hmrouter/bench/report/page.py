@@ -8,11 +8,29 @@ from dataclasses import dataclass, field
 
 from hmrouter.bench.experiments.base import Figure, Table
 
-READING_HINT = (
-    "Random, Fixed and Oracle stand beside every method. Random picks any route. Fixed is the one route that did best "
-    "on the training tasks, used for every task: a router that does not beat it is worse than no router. Oracle knows "
-    "every outcome before it chooses: no method can do better."
+BESIDE = ("random", "fixed", "oracle")
+"""What a number is held against."""
+MEANINGS = (
+    "Random picks any route. Fixed is the one route that did best on the training tasks, used for every task: a router "
+    "that does not beat it is worse than no router. Oracle knows every outcome before it chooses: no method can do "
+    "better."
 )
+
+
+def reading_hint(absent: Sequence[str] = ()) -> str:
+    """How to read a report, from which some of Random, Fixed and Oracle may be absent.
+
+    >>> reading_hint().partition(". ")[0]
+    'Random, Fixed and Oracle stand beside every method whose choices are judged'
+    >>> reading_hint(["random", "oracle"]).partition(". ")[0]
+    'Not in this report, or not in all of it, as --methods left them out: Random and Oracle'
+    """
+    if absent:
+        missing, them = " and ".join(method.capitalize() for method in absent), "them" if len(absent) > 1 else "it"
+        beside = f"Not in this report, or not in all of it, as --methods left {them} out: {missing}."
+    else:
+        beside = "Random, Fixed and Oracle stand beside every method whose choices are judged."
+    return f"{beside} {MEANINGS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +61,8 @@ class Page:
     left_out: Sequence[str] = ()
     """What did not run, or is not shown, and why."""
     sections: Sequence[Section] = ()
+    absent: Sequence[str] = ()
+    """Those of Random, Fixed and Oracle without which an experiment was run."""
 
 
 def figure_files(page: Page) -> list[list[str]]:

@@ -21,6 +21,12 @@ from hmrouter.types import Outcome, Task
 
 OUTCOMES = "outcomes.csv"
 QUERIES = "queries.jsonl"
+HOW = (
+    "a row per execution under the header query_id,model,harness,score,cost_usd",
+    'a line per task, {"query_id": "T-101", "text": "Fix the parser"}, or let the store write both files: '
+    "hmrouter store export DIR --format benchmark",
+)
+"""How to make each of them."""
 
 # A directory says what its outcomes are about: these never come from a column of outcomes.csv.
 OF_THE_DIRECTORY = ("suite", "source", "run", "text", "text_hash", "meta")
@@ -85,11 +91,19 @@ def _is_benchmark(path: Path) -> bool:
     return (path / OUTCOMES).is_file() or (path / QUERIES).is_file()
 
 
-def _read(directory: Path, request: Request) -> Iterator[Outcome]:
-    files = (directory / OUTCOMES, directory / QUERIES)
-    for file in files:
+def both_files(directory: Path) -> tuple[Path, Path]:
+    """The two files of a benchmark directory; one that is missing is said, with how to make it."""
+    files = directory / OUTCOMES, directory / QUERIES
+    for file, how in zip(files, HOW, strict=True):
         if not os.path.isfile(file):
-            raise problem(directory, f"no {file.name} in it; a benchmark directory holds {OUTCOMES} and {QUERIES}")
+            raise problem(
+                directory, f"no {file.name} in it; a benchmark directory holds {OUTCOMES} and {QUERIES}: write {how}"
+            )
+    return files
+
+
+def _read(directory: Path, request: Request) -> Iterator[Outcome]:
+    files = both_files(directory)
     tasks = {task.id: task for task in directory_tasks(directory, request)}
     yield from directory_outcomes(directory, tasks, request, files)
 
