@@ -103,4 +103,5 @@ class MissingExtra(HMRouterError):
     """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional dependency; install it with: pip install '.[{extra}]' in a checkout")
+        how = f"pip install '.[{extra}]' in a checkout"
+        super().__init__(f"{what} needs an optional dependency; install it with: {how}")
