@@ -111,6 +111,14 @@ def test_a_choice_in_words() -> None:
     ]
 
 
+def test_what_became_of_the_incumbent() -> None:
+    better = "was left: the choice is better by the margin, with enough probability."
+    assert f"The incumbent codex:small {better}" in explain(decision(BIG, SMALL, incumbent=SMALL.route))
+    ruled_out = explain(decision(BIG, SMALL, incumbent=NEW.route, excluded={"over max_cost": 1}))
+    assert any(line.startswith("The incumbent aider:new was left: it is ruled out, or ") for line in ruled_out)
+    assert not any("incumbent" in line for line in explain(decision(BIG, SMALL)))
+
+
 def test_a_weighed_choice_in_words() -> None:
     lines = explain(decision(replace(SMALL, value=0.6), replace(BIG, value=0.4), cost_weight=0.2))
     assert "1 run of this pair; 1 run of its model and 40 of its harness" in lines[1]

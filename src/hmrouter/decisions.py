@@ -169,11 +169,10 @@ def explain(decision: Decision, elsewhere: Elsewhere | None = None) -> list[str]
             )
     lines += _against_runner_up(decision)
     if decision.incumbent is not None and decision.incumbent != decision.route:
-        better = "the choice is better by the margin, with enough probability"
-        seen = not decision.excluded or any(c.route == decision.incumbent for c in decision.ranked)
-        lines.append(
-            f"The incumbent {decision.incumbent} was left: {better if seen else f'it is ruled out, or {better}'}."
-        )
+        why = "the choice is better by the margin, with enough probability"
+        if decision.excluded and all(c.route != decision.incumbent for c in decision.ranked):
+            why = f"it is ruled out, or {why}"
+        lines.append(f"The incumbent {decision.incumbent} was left: {why}.")
     if decision.calibration:
         c = decision.calibration
         lines.append(
