@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,14 @@ def test_no_outcomes_but_history_is_enough(blank: Router) -> None:
     assert decision.interval[0] < decision.success < decision.interval[1]
     assert blank.report_.outcomes == blank.report_.observed_routes == 0
     assert blank.pool_ == blank.known_routes == tuple(sorted(RATES))
+
+
+def test_what_was_written_for_one_benchmark_is_no_candidate_unless_it_was_run_here() -> None:
+    special = Route("gpt-5", "scicode-zero-shot-agent")
+    history = [*HISTORY, replace(HISTORY[0], route=special)]
+    assert special not in Router.from_history(history).known_routes
+    run = Router().fit(Dataset(runs({special: 1.0})), history=history)
+    assert special in run.known_routes
 
 
 def test_neither_outcomes_nor_history_is_not_enough() -> None:

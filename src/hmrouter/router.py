@@ -254,8 +254,8 @@ class Router:
 
     @property
     def known_routes(self) -> tuple[Route, ...]:
-        """The default pool, and every route that other suites report."""
-        return tuple(sorted({*self.pool_, *self._seen}))
+        """What was run here, and what other suites report, but for harnesses that were written for one benchmark."""
+        return tuple(sorted({*self._runs, *(r for r in self._seen if self.descriptions.general(r.harness))}))
 
     # -- keeping ------------------------------------------------------------------------------------------------
 

@@ -248,7 +248,7 @@ def test_without_torch_a_fitted_baseline_scores_and_fit_says_what_to_install(
     expected = fitted.score(x, ROUTES)
     monkeypatch.setitem(sys.modules, "torch", None)
     np.testing.assert_array_equal(type(fitted).from_state(fitted.state()).score(x, ROUTES), expected)
-    with pytest.raises(MissingExtra, match=rf"the baseline '{name}' needs .* 'hmrouter\[bench\]'"):
+    with pytest.raises(MissingExtra, match=rf"the baseline '{name}' needs .* '\.\[bench\]'"):
         fitted.fit(sparse_training())
 
 

@@ -21,7 +21,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # as if it was not installed
     embedder = SentenceEmbedder("some/model", dims=4)
     assert embedder.embed(["", " "]).tolist() == [[0.0] * 4] * 2
-    with pytest.raises(MissingExtra, match=r"pip install 'hmrouter\[embeddings\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[embeddings\]'"):
         embedder.embed(["Fix it"])
 
 

@@ -79,7 +79,7 @@ def gather(asked: Asked) -> Given:
         more = [Task(name, suite) for name in (folders if folders is not None else _names(asked.tasks))]
         data = Dataset(outcomes, tasks=more, half_life=fades)
         records = known_elsewhere(asked.history, data, [suite], kept, fades)
-    base = read_pool(asked.pool) if asked.pool else data.routes or tuple(sorted({r.route for r in records}))
+    base = read_pool(asked.pool) if asked.pool else data.routes or _general(r.route for r in records)
     new = _asked_pairs(asked, base)
     pool = select(tuple(dict.fromkeys((*base, *new))), asked.allow, asked.deny)
     pairs = tuple(r for r in pool if r in new)
@@ -101,6 +101,14 @@ def gather(asked: Asked) -> Given:
     if not len(data.cells):
         notes.append(f"there is no outcome of suite {suite!r} yet")
     return Given(suite, prober, pairs, done, failures, folders, basis, tuple(notes))
+
+
+def _general(routes: Iterable[Route]) -> tuple[Route, ...]:
+    """Those that can be given any task."""
+    from hmrouter.features.descriptions import HarnessDescriptions
+
+    known = HarnessDescriptions()
+    return tuple(sorted({r for r in routes if known.general(r.harness)}))
 
 
 def _suite(asked: str | None, kept: OutcomeStore | None, tasks_given: bool) -> str:

@@ -48,6 +48,14 @@ class HarnessDescriptions:
         """The design family of a harness, None if it is not known."""
         return self._entries.get(canonical_harness(harness), {}).get("family")
 
+    def general(self, harness: str) -> bool:
+        """Whether a harness can be given any task; some were written for the tasks of one benchmark.
+
+        >>> HarnessDescriptions().general("codex"), HarnessDescriptions().general("scicode-zero-shot-agent")
+        (True, False)
+        """
+        return self.family(harness) != "benchmark-specific"
+
     @property
     def extra(self) -> dict[str, str]:
         """The user's additions: what a router file must keep because the catalogue does not have it."""

@@ -116,5 +116,5 @@ def test_broken_files(tmp_path: Path) -> None:
 def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = write(tmp_path / "a.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtra, match=r"reading Parquet needs .* pip install 'hmrouter\[parquet\]'"):
+    with pytest.raises(MissingExtra, match=r"reading Parquet needs .* pip install '\.\[parquet\]'"):
         list(read_logs(log))
