@@ -19,7 +19,7 @@ def test_a_plan_shows_each_attempt_and_what_the_plan_comes_to(folder: Path, cli:
     for word in ("1. ", "own", "started", "alone", "so far"):
         assert word in done.stdout
     assert "never" not in done.stdout
-    assert "about" not in done.stdout  # all costs are those of own runs
+    assert "~" not in done.stdout  # all costs are those of own runs
     assert done.stderr == ""
 
 
@@ -40,12 +40,12 @@ def test_few_own_runs_are_told_and_guesses_are_marked(
     assert "this rests on 3 own runs, public evidence (" in done.stderr
     assert "note: 3 own runs of 2 tasks are few: how tasks differ in difficulty" in done.stderr
     title, *rows = done.stdout.splitlines()
-    assert " success for about $" in title
-    assert any(" never " in row and " about $" in row for row in rows)
+    assert " success for ~$" in title
+    assert any(" never " in row and " ~$" in row for row in rows)
     inside("train")
     done = inside("plan", "Fix the login")
     assert ["1.", "codex:gpt-5", "2", "100.0"] in [row.split()[:4] for row in done.stdout.splitlines()]
-    assert "about" not in done.stdout
+    assert "~" not in done.stdout
 
 
 def test_what_is_hardly_ever_started_is_not_in_the_table(tmp_path: Path, inside: Cli) -> None:

@@ -211,8 +211,12 @@ def percent(fraction: float | None, digits: int = 1) -> str:
     return "-" if fraction is None else f"{100 * fraction:.{digits}f}"
 
 
-def dollars(value: float | None) -> str:
-    """Dollars, a dash where they are not known."""
+def dollars(value: float | None, guessed: bool = False) -> str:
+    """Dollars, a dash where they are not known; `guessed`: not from the pair's own runs.
+
+    >>> dollars(0.5), dollars(0.5, guessed=True), dollars(None, guessed=True)
+    ('$0.50', '~$0.50', '-')
+    """
     from hmrouter.policy import show_dollars
 
-    return "-" if value is None else show_dollars(value)
+    return "-" if value is None else f"{'~' * guessed}{show_dollars(value)}"

@@ -116,7 +116,7 @@ def _show(plan: Plan) -> None:
     shown = [a for a in plan.attempts if a.reached >= SELDOM]
     last, sure, guessed = shown[-1], plan.interval is not None, any(map(_guessed, shown))
     title = (
-        f"Plan: {percent(last.plan_success)}% success for {_about(last.plan_cost, guessed)} "
+        f"Plan: {percent(last.plan_success)}% success for {dollars(last.plan_cost, guessed)} "
         f"with {counted(len(shown), 'attempt')} at most"
     )
     # In two lines, so that a terminal of 100 columns holds all of them.
@@ -126,7 +126,7 @@ def _show(plan: Plan) -> None:
     out = table(title, *columns, least=("90% of\ncost", "90%\ninterval"))
     for number, a in enumerate(shown, start=1):
         cells = [str(a.evidence.pair) if a.observed else "never", percent(a.reached), percent(a.success)]
-        cells += [_about(a.cost, _guessed(a)), percent(a.plan_success)]
+        cells += [dollars(a.cost, _guessed(a)), percent(a.plan_success)]
         cells += [_span(a.plan_interval, lambda v: percent(v, 0))] * sure
         cells += [dollars(a.plan_cost), *[_span(a.plan_cost_interval, dollars)] * priced]
         out.add_row(f"{number}. {a.route}", *cells)
@@ -140,10 +140,6 @@ def _show(plan: Plan) -> None:
 def _guessed(attempt: Attempt) -> bool:
     """Whether its cost is not that of the pair's own runs."""
     return attempt.cost is not None and attempt.cost_basis != "route"
-
-
-def _about(cost: float | None, guessed: bool) -> str:
-    return f"about {dollars(cost)}" if guessed and cost is not None else dollars(cost)
 
 
 def _span(interval: tuple[float, float] | None, write: Callable[[float], str]) -> str:

@@ -25,7 +25,7 @@ def show_batch(batch: Batch, given: Given, notes: list[str], files: list[Path]) 
     """The suggested runs as a table, what they are worth, and what to do next."""
     rows = table(f"Next runs on {given.suite}", "task", "pair", "tells, points", "cost")
     for s in batch.suggestions[:SHOWN]:
-        cost = dollars(s.cost) if s.cost_basis in ("route", "unknown") else f"about {dollars(s.cost)}"
+        cost = dollars(s.cost, guessed=s.cost_basis != "route")
         rows.add_row(s.task.id, str(s.route), f"{100 * s.gain:.2f}", cost)
     if batch.suggestions:
         console().print(rows)

@@ -171,7 +171,7 @@ def candidates(decision: Decision, title: str, elsewhere: SeenElsewhere | None =
         low, high = c.interval or (None, None)
         cells = [percent(c.success)]
         cells += [f"{percent(low, 0)} to {percent(high, 0)}", percent(c.p_best, 0)] * sure
-        cells.append(f"~{dollars(c.cost)}" if _rough(c) else dollars(c.cost))
+        cells.append(dollars(c.cost, guessed=_rough(c)))
         around = "-" if c.cost_interval is None else "-".join(dollars(v).removeprefix("$") for v in c.cost_interval)
         cells += [around] * priced
         cells += [f"{c.value:.3f}"] * weighed
