@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -66,6 +67,29 @@ def test_a_person_gets_a_summary(tmp_path: Path, logs: Path, inside: Cli) -> Non
     again = inside("import", "logs/good.csv", "--store", "sqlite:///hmrouter.db")
     assert again.stdout.startswith("logs/good.csv: 3 outcomes, 0 new, 3 known already (csv: ")
     assert "Next" not in again.stdout  # nothing new, nothing to do
+
+
+def test_rows_that_would_count_twice_are_said_to(tmp_path: Path, inside: Cli) -> None:
+    rows = "task,model,harness,score\nt1,gpt-5,codex,1\n"
+    (tmp_path / "runs.csv").write_text(rows)
+    assert "count twice" not in inside("import", "runs.csv").stderr
+    assert "count twice" not in inside("import", "runs.csv").stderr  # nothing is new
+    (tmp_path / "copy of runs.csv").write_text(rows)
+    said = inside("import", "copy of runs.csv").stderr
+    assert "note: copy of runs holds what was imported as runs, so its outcomes count twice; undo it with: " in said
+    undo = said.rstrip().rpartition("undo it with: hmrouter ")[2]
+    assert inside(*shlex.split(undo), "--yes").returncode == 0
+    (tmp_path / "runs.csv").write_text(rows + "t2,gpt-5,codex,0\n")
+    said = inside("import", "runs.csv").stderr
+    assert "note: runs was imported before with other content: rows that stand in both count twice" in said
+    (tmp_path / "named.csv").write_text("task,model,harness,score,run\nt1,gpt-5,codex,1,monday\n")
+    inside("import", "named.csv")
+    with (tmp_path / "named.csv").open("a") as file:
+        file.write("t1,gpt-5,codex,1,tuesday\n")
+    assert "count twice" not in inside("import", "named.csv").stderr
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(rows.replace("t1", "t9"))
+    assert inside("import", "a.csv", "b.csv").stderr.count("b holds what was imported as a,") == 1
 
 
 def test_tokens_become_dollars(tmp_path: Path, logs: Path, inside: Cli) -> None:

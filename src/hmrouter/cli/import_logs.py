@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hmrouter.cli.import_repeats import repeats
 from hmrouter.cli.import_summary import ImportReport, LogReport
 from hmrouter.cli.names import NamesFile
 from hmrouter.cli.output import DEFAULT_STORE, Json, Store, print_json, say
 from hmrouter.cli.refused_rows import RefusedRows
-from hmrouter.errors import LogError, UsageError
+from hmrouter.errors import HMRouterError, LogError, UsageError
 from hmrouter.logs import format_names
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def import_logs(
             check_suite(path, suite, format, request.mapping)
     vectors = _embedder(embedder) if embedder is not None else None
     report = ImportReport(request.names, request.notes, dry_run)
+    before, again = set() if dry_run else _known_runs(store), list[str]()
     with OutcomeStore(store) as kept, RefusedRows(None if dry_run or not skip_bad else refused) as rows:
         job = ImportJob(kept, rows, request, dry_run, skip_bad, keep_text=not no_text, embedder=vectors)
         for path in paths:
@@ -89,7 +91,8 @@ def import_logs(
         report.refused_file = rows.finish()
         if report.imported and not dry_run:
             report.store = kept.summary()
-    for remark in report.remarks() if report.imported else ():
+            again = list(repeats(before, kept.run_keys()))
+    for remark in (*report.remarks(), *(f"note: {said}" for said in again)) if report.imported else ():
         say(printable(remark))
     if as_json:
         print_json(report.to_dict())
@@ -108,6 +111,15 @@ def import_logs(
         if len(report.logs) > 1:
             say(f"error: {len(report.refused):,} of {len(report.logs):,} logs were refused")
         raise typer.Exit(1)
+
+
+def _known_runs(store: str) -> set[tuple[str, str]]:
+    """Source and run of what is in the store; none where it is not there yet, and is not made by this."""
+    from hmrouter.store import OutcomeStore
+
+    with suppress(HMRouterError), OutcomeStore(store, create=False) as kept:
+        return kept.run_keys()
+    return set()
 
 
 def _embedder(name: str) -> Embedder:

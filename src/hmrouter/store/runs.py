@@ -43,6 +43,11 @@ class Forgotten:
     """Routes that no other run has."""
 
 
+def keys(conn: Connection) -> set[tuple[str, str]]:
+    """Source and run of all runs; unlike `listed` it looks at no outcome."""
+    return {(row.source, row.run) for row in conn.execute(select(runs.c.source, runs.c.run))}
+
+
 def listed(conn: Connection) -> list[RunInfo]:
     """All runs, by source and run."""
     table = outcomes.c

@@ -116,6 +116,11 @@ class OutcomeStore:
         with self._transaction(Begin.SNAPSHOT) as conn:
             return summary.suites(conn)
 
+    def run_keys(self) -> set[tuple[str, str]]:
+        """Source and run of all runs, at once."""
+        with self._transaction(Begin.SNAPSHOT) as conn:
+            return runs.keys(conn)
+
     def runs(self) -> list[RunInfo]:
         """The runs that outcomes came with, by source and run."""
         with self._transaction(Begin.SNAPSHOT) as conn:
