@@ -14,6 +14,7 @@ from hmrouter.cli.import_repeats import repeats
 from hmrouter.cli.import_summary import ImportReport, LogReport
 from hmrouter.cli.names import NamesFile
 from hmrouter.cli.output import DEFAULT_STORE, Json, Store, print_json, say
+from hmrouter.cli.probe import ORDERS
 from hmrouter.cli.refused_rows import RefusedRows
 from hmrouter.errors import HMRouterError, LogError, UsageError
 from hmrouter.logs import format_names
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 PLACES = 5
 """How many places of refused records are told per reason."""
-ORDERS = "probe-orders.jsonl"
-"""The book that `hmrouter probe` keeps where it is run, unless told otherwise."""
 
 
 def import_logs(
@@ -105,7 +104,7 @@ def import_logs(
             found = store in (DEFAULT_STORE, os.environ.get("HMROUTER_STORE"))  # by the next command, too
             address = "" if found else f" --store {kept}"
             typer.echo(f"Next: hmrouter train{address}")
-            if os.path.exists(ORDERS):
+            if ORDERS.exists():
                 typer.echo(f"Of the runs that hmrouter probe suggested: hmrouter probe status{address}")
     if report.refused:
         if len(report.logs) > 1:

@@ -15,6 +15,7 @@ from hmrouter.cli.asking import (
     Pool,
     RouterFile,
     SuiteOfTask,
+    asked_pool,
     asked_router,
     asked_task,
 )
@@ -76,7 +77,6 @@ def plan(
     """
     from hmrouter.plan import Goal, Verifier
     from hmrouter.plan.document import to_dict
-    from hmrouter.pool import read_pool
 
     said = [v for v in (cost_weight, budget, target) if v is not None]
     goal, verifier = Goal(cost_weight, budget, target), Verifier(false_pass, false_fail)
@@ -85,7 +85,7 @@ def plan(
     made = loaded.plan(
         task,
         attempts=attempts,
-        pool=read_pool(pool) if pool else loaded.known_routes if untrained else None,
+        pool=asked_pool(pool) or (loaded.known_routes if untrained else None),
         allow=allow or (),
         deny=deny or (),
         max_cost=max_cost,

@@ -37,6 +37,7 @@ Expire = Annotated[float, typer.Option("--expire", help="Days after which a run 
 Value = Annotated[float, typer.Option("--value", help="Dollars that a solved task is worth.")]
 Horizon = Annotated[int, typer.Option("--horizon", help="How many tasks the choice will serve.")]
 ORDERS = Path("probe-orders.jsonl")
+"""The book where it is kept unless told otherwise."""
 
 
 @app.callback()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hmrouter.cli.asking import asked_pool
 from hmrouter.cli.history import Known, known_elsewhere, opened_store
 from hmrouter.cli.words import counted
 from hmrouter.errors import InputError, NoRoute, UsageError
@@ -63,7 +64,7 @@ def gather(asked: Asked) -> Given:
     from hmrouter.costs import RouteCosts, priced
     from hmrouter.dataset import Dataset
     from hmrouter.history.public import Background, believe
-    from hmrouter.pool import read_pool, select
+    from hmrouter.pool import select
     from hmrouter.probe import Prober
     from hmrouter.probe.handover import task_folders
 
@@ -79,7 +80,7 @@ def gather(asked: Asked) -> Given:
         more = [Task(name, suite) for name in (folders if folders is not None else _names(asked.tasks))]
         data = Dataset(outcomes, tasks=more, half_life=fades)
         records = known_elsewhere(asked.history, data, [suite], kept, fades)
-    base = read_pool(asked.pool) if asked.pool else data.routes or _general(r.route for r in records)
+    base = asked_pool(asked.pool) or data.routes or _general(r.route for r in records)
     new = _asked_pairs(asked, base)
     pool = select(tuple(dict.fromkeys((*base, *new))), asked.allow, asked.deny)
     pairs = tuple(r for r in pool if r in new)
