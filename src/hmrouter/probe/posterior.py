@@ -21,7 +21,7 @@ import numpy as np
 from hmrouter.cells import Ints
 from hmrouter.dataset import Dataset
 from hmrouter.scorers.base import Belief
-from hmrouter.scorers.pooled import Pooled
+from hmrouter.scorers.pooled import Pooled, take_away
 from hmrouter.scorers.prior import Prior, Shares
 from hmrouter.state import Floats
 from hmrouter.types import Route
@@ -92,7 +92,7 @@ class Posterior:
         self.mean = self.mean + gain * ((score - expected) / spread)
         self._scores[task] += score
         to_sums = self.run @ gain
-        dger(-1.0 / spread, gain, gain, a=self.cov.T, overwrite_a=True)
+        take_away(self.cov, gain / np.sqrt(spread))
         dger(-1.0 / spread, gain, to_sums, a=self._with_sums.T, overwrite_a=True)
         self._sums -= to_sums**2 / spread
         self._sums[task] += 2.0 * self._with_sums[task, route] + self.cov[route, route]

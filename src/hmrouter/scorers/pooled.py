@@ -110,8 +110,6 @@ class Pooled:
 
     def update(self, added: Added, x: Floats, routes: Sequence[Route]) -> None:
         """Take in what one more outcome changed, on a task with vector x. Scales and features stay as they are."""
-        from scipy.linalg.blas import dger
-
         self._extend(routes[added.route])
         s2, tau = self.prior.shares.noise * self.prior.variance, self.prior.shares.task * self.prior.variance
         fades = [added.faded.get(r, 1.0) for r in added.before]
@@ -134,9 +132,7 @@ class Pooled:
         of_task = fsum(f * y for f, y in zip(fades, added.before.values(), strict=True))
         residual = value - share * om * of_task - share * (row @ self.mean)
         self.mean = self.mean + gain * (residual / spread)
-        root = gain / np.sqrt(spread / share)
-        # cov -= root root', in place and symmetric to the last bit; the transpose is what Fortran calls contiguous.
-        dger(-1.0, root, root, a=self.cov.T, overwrite_a=True)
+        take_away(self.cov, gain / np.sqrt(spread / share))
 
     # -- saying -------------------------------------------------------------------------------------------------
 
@@ -268,6 +264,20 @@ class _Effects:
     def _first(self) -> int:
         """The column of the first route that was run."""
         return int(self.with_all.shape[1]) - (0 if self.by is None else int(self.by.shape[1]))
+
+
+def take_away(cov: Floats, root: Floats) -> None:
+    """cov -= root root', in place; what was symmetric stays so to the last bit, on every machine.
+
+    Entry by entry, a product is the same whichever factor comes first. BLAS gives no such promise: its kernels fuse the
+    product with the sum in some places of a row and not in others.
+
+    >>> cov = np.eye(2)
+    >>> take_away(cov, np.array([0.5, 0.1]))
+    >>> cov.tolist()
+    [[0.75, -0.05], [-0.05, 0.99]]
+    """
+    cov -= np.multiply.outer(root, root)
 
 
 def _inverse(matrix: Floats) -> Floats:
