@@ -18,13 +18,24 @@ def best_and_regret(mean: Floats, cov: Floats, chosen: int) -> tuple[Floats, flo
     >>> p.round(1).tolist(), round(regret, 2)
     ([0.9, 0.1], 0.01)
     """
-    values, vectors = np.linalg.eigh(cov)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
     normal = np.random.default_rng(0).standard_normal((DRAWS // 2, len(mean)))
-    draws = mean + np.concatenate([normal, -normal]) @ root.T
+    draws = mean + np.concatenate([normal, -normal]) @ square_root(cov)
     best = draws.argmax(axis=1)
     regret = float((draws.max(axis=1) - draws[:, chosen]).mean())
     return np.bincount(best, minlength=len(mean)) / len(draws), regret
+
+
+def square_root(cov: Floats) -> Floats:
+    """The symmetric root of a covariance, which turns independent draws into joint ones.
+
+    There is one only: which eigenvectors a library finds, and with which signs, changes nothing, so that the same seed
+    gives the same draws on every machine.
+
+    >>> square_root(np.array([[4.0, 0.0], [0.0, 9.0]])).tolist()
+    [[2.0, 0.0], [0.0, 3.0]]
+    """
+    values, vectors = np.linalg.eigh(cov)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
 
 def probability_above(mean: Floats, cov: Floats, better: int, than: int) -> float:

@@ -21,6 +21,7 @@ from hmrouter.probe.aims import Best
 from hmrouter.probe.posterior import Posterior
 from hmrouter.probe.select import choose
 from hmrouter.scorers.base import Belief
+from hmrouter.uncertainty import square_root
 
 Bools = NDArray[np.bool_]
 GROWTH = 1.5
@@ -105,9 +106,8 @@ class Thompson(Buyer):
 
     def next(self, posterior: Posterior, free: Bools) -> tuple[int, int]:
         """The best of a draw; every other time, the best of a draw in which that one is not the best."""
-        values, vectors = np.linalg.eigh(posterior.cov)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        best = (posterior.mean + self.rng.standard_normal((100, self.routes)) @ root.T).argmax(axis=1)
+        moved = self.rng.standard_normal((100, self.routes)) @ square_root(posterior.cov)
+        best = (posterior.mean + moved).argmax(axis=1)
         others = best[best != best[0]]
         route = others[0] if len(others) and self.rng.random() < 0.5 else best[0]
         return self._on(int(route), free)

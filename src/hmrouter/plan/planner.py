@@ -18,6 +18,7 @@ from hmrouter.policy import Policy
 from hmrouter.scorers.base import Z90, Scorer
 from hmrouter.state import Floats
 from hmrouter.types import Attempt, Evidence, Plan, Route, Task
+from hmrouter.uncertainty import square_root
 
 ATTEMPTS = 3
 DRAWS = 200
@@ -94,8 +95,7 @@ class Planner:
         first = [at.index(j) for j in range(len(own))]
         normal = np.random.default_rng(0).standard_normal((DRAWS // 2, 2 * len(own)))
         normal = np.concatenate([normal, -normal])
-        values, vectors = np.linalg.eigh(joint[1])
-        moved = normal[:, : len(own)] @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+        moved = normal[:, : len(own)] @ square_root(joint[1])
         drawn = np.clip(success[first] + moved, 0.001, 0.999)
         p = self.difficulty.success(own, drawn, within=1e-5)  # (draws, routes, nodes)
         spread = np.array([_log_sd(costs[i]) for i in first])

@@ -57,10 +57,9 @@ def search(steps: Steps, cost_weight: float, attempts: int, width: int | None = 
         more = reach @ worth[0].T
         _try_again(more, reach, routes, worth, steps.most)
         value = (more + (success - weight * cost)[:, None]).ravel()
-        kept = np.arange(len(value))
-        if width is not None and len(value) > width:
-            kept = np.sort(np.argpartition(value, len(value) - width)[-width:])  # sorted: in the order of the routes
-        kept = kept[value[kept] > -np.inf]
+        kept = np.flatnonzero(value > -np.inf)
+        if width is not None and len(kept) > width:
+            kept = kept[_largest(value[kept], width)]
         if not len(kept):
             break
         at, route = np.divmod(kept, n)
@@ -71,6 +70,14 @@ def search(steps: Steps, cost_weight: float, attempts: int, width: int | None = 
         reach = reach * steps.goes_on[m, route]
         levels.append(Level(routes, success, cost))
     return levels
+
+
+def _largest(value: Floats, n: int) -> Ints:
+    """Where the n largest values stand, in their order; of those that are equal, the first."""
+    least = np.partition(value, len(value) - n)[len(value) - n]
+    above = value > least
+    above[np.flatnonzero(value == least)[: n - int(above.sum())]] = True
+    return np.flatnonzero(above)
 
 
 def _try_again(more: Floats, reach: Floats, routes: Ints, worth: Floats, most: Ints) -> None:

@@ -123,7 +123,8 @@ def contrasts_of(posterior: Posterior, among: Ints) -> tuple[Floats, Floats]:
     """
     from scipy.special import ndtr
 
-    cov, leader = posterior.cov, int(among[posterior.mean[among].argmax()])
+    # Rounded: of routes that differ by rounding only, the first leads.
+    cov, leader = posterior.cov, int(among[posterior.mean[among].round(12).argmax()])
     others = among[among != leader]
     if not len(others):
         return np.eye(len(posterior.mean))[[leader]], np.ones(1)
