@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --prefer-binary --constraint constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help demo test test-all bench check format clean
+.PHONY: help demo test test-all test-machines bench check format clean
 
 help:
 	@echo "make demo      set up and run the main job once, on simulated outcomes"
 	@echo "make test      set up and run the tests (no PyTorch, browser or harness needed)"
 	@echo "make test-all  the same and the heavy tests; installs PyTorch, Ray, Inspect, Harbor and a browser"
+	@echo "make test-machines  what computes, as other processors would run it"
 	@echo "make bench     measure ratios: against PyTorch, the naive form, bare products, growth with size"
 	@echo "make check     ruff and mypy --strict"
 	@echo "make format    apply ruff's formatting and fixes"
@@ -21,10 +22,14 @@ demo: $(VENV)/.core
 	$(BIN)/hmrouter demo
 
 test: $(VENV)/.dev
-	$(ONE_THREAD) $(BIN)/pytest -n 2 -m "not heavy"
+	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist worksteal -m "not heavy"
 
 test-all: $(VENV)/.bench browser
-	$(ONE_THREAD) $(BIN)/pytest -n 2
+	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist worksteal
+
+# The parts that compute, with other BLAS kernels, SIMD widths and thread counts; one of them: make test-machines MACHINE=haswell
+test-machines: $(VENV)/.dev
+	$(BIN)/python tools/other_machines.py $(MACHINE)
 
 bench: $(VENV)/.bench
 	$(ONE_THREAD) $(BIN)/python -m benchmarks
