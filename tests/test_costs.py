@@ -283,7 +283,7 @@ CELLS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(CELLS)
 def test_estimates_are_finite_and_kept_exactly(cells: list[tuple[int, int, float | None, float | None]]) -> None:
     made = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.dataset import Dataset
@@ -55,7 +55,6 @@ def same(a: Dataset, b: Dataset) -> bool:
 # -- from outcomes to cells -----------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(outcome_lists)
 def test_a_cell_is_there_exactly_if_it_was_run(outcomes: list[Outcome]) -> None:
     data = Dataset(outcomes, routes=ROUTES, tasks=TASKS)
@@ -71,7 +70,6 @@ def test_a_cell_is_there_exactly_if_it_was_run(outcomes: list[Outcome]) -> None:
     assert data.density == len(run) / (len(TASKS) * len(ROUTES))
 
 
-@settings(deadline=None)
 @given(outcome_lists)
 def test_cells_against_a_literal_average(outcomes: list[Outcome]) -> None:
     trials: dict[tuple[object, Route], list[Outcome]] = defaultdict(list)
@@ -95,7 +93,6 @@ def test_cells_against_a_literal_average(outcomes: list[Outcome]) -> None:
     assert ((data.cells.score >= 0) & (data.cells.score <= 1)).all()
 
 
-@settings(deadline=None)
 @given(outcome_lists, st.randoms(use_true_random=False))
 def test_the_order_of_arrival_changes_nothing(outcomes: list[Outcome], random: Random) -> None:
     shuffled = list(outcomes)
@@ -194,7 +191,6 @@ def test_matrix_masks_what_is_not_known() -> None:
         data.matrix("scores")
 
 
-@settings(deadline=None)
 @given(outcome_lists)
 def test_starts_delimit_the_cells_of_each_task(outcomes: list[Outcome]) -> None:
     data = Dataset(outcomes, tasks=TASKS)
@@ -204,7 +200,6 @@ def test_starts_delimit_the_cells_of_each_task(outcomes: list[Outcome]) -> None:
     assert (data.starts[0], data.starts[-1]) == (0, len(data.cells))
 
 
-@settings(deadline=None)
 @given(outcome_lists)
 def test_components_and_means_of_routes(outcomes: list[Outcome]) -> None:
     data = Dataset(outcomes)
@@ -245,7 +240,6 @@ def test_restrict_to_what_is_not_there(wanted: dict[str, Any], message: str) -> 
         data.restrict(**wanted)
 
 
-@settings(deadline=None)
 @given(st.integers(2, 60), st.integers(1, 40), st.integers(0, 3), st.sampled_from([0.5, 0.7, 0.9]))
 def test_splits_are_a_partition_in_proportion(n_a: int, n_b: int, seed: int, share: float) -> None:
     tasks = [Task(f"t{i}", s) for s, n in (("a", n_a), ("b", n_b)) for i in range(n)]
@@ -323,7 +317,6 @@ def test_keep_hides_the_other_cells() -> None:
     assert data.matrix().count() == 18
 
 
-@settings(deadline=None)
 @given(st.floats(0, 1), st.floats(0, 1), st.integers(0, 3))
 def test_withheld_fractions_are_nested(a: float, b: float, seed: int) -> None:
     data = Dataset(grid(5))
@@ -338,7 +331,6 @@ def test_fractions_differ_by_seed_only() -> None:
     assert not same(data.withhold(fraction=0.5), data.withhold(fraction=0.5, seed=1))
 
 
-@settings(deadline=None)
 @given(st.integers(0, 12), st.integers(0, 12), st.integers(0, 3))
 def test_revealed_tasks_are_nested(j: int, k: int, seed: int) -> None:
     data = Dataset(grid(10))

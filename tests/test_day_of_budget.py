@@ -205,7 +205,7 @@ def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
         DayBudget(**({"budget_per_day": 5.0} | wrong))  # type: ignore[arg-type]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.floats(0.5, 20.0),
     st.lists(

@@ -20,7 +20,7 @@ def test_there_are_examples() -> None:
 def test_an_example_runs_twice(example: Path, tmp_path: Path) -> None:
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, "-W", "error", str(example)], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+            [sys.executable, "-W", "error", str(example)], cwd=tmp_path, capture_output=True, text=True, timeout=600,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.costs import RouteCosts
@@ -78,7 +78,6 @@ def test_after_a_half_life_an_outcome_counts_half() -> None:
     assert data.half_life == {"s": 90.0}
 
 
-@settings(deadline=None)
 @given(histories, half_lives)
 def test_cells_against_a_literal_average(outcomes: list[Outcome], half_life: float) -> None:
     data = Dataset(outcomes, half_life={"s": half_life})
@@ -99,14 +98,12 @@ def test_cells_against_a_literal_average(outcomes: list[Outcome], half_life: flo
         assert c.trials[i] == sum(o.n_trials for o in cell)
 
 
-@settings(deadline=None)
 @given(histories, half_lives, st.randoms(use_true_random=False))
 def test_the_order_of_arrival_changes_nothing(outcomes: list[Outcome], half_life: float, random: Random) -> None:
     shuffled = random.sample(outcomes, len(outcomes))
     assert same(Dataset(outcomes, half_life=half_life), Dataset(shuffled, half_life=half_life))
 
 
-@settings(deadline=None)
 @given(histories)
 def test_without_a_half_life_dates_change_nothing(outcomes: list[Outcome]) -> None:
     undated = [replace(o, when=None) for o in outcomes]
@@ -118,7 +115,6 @@ def test_without_a_half_life_dates_change_nothing(outcomes: list[Outcome]) -> No
         assert same(data, Dataset(undated, half_life=half_life))
 
 
-@settings(deadline=None)
 @given(histories, half_lives)
 def test_with_twice_the_half_life_old_evidence_never_counts_less(outcomes: list[Outcome], half_life: float) -> None:
     once, twice = (Dataset(outcomes, half_life=k * half_life).cells for k in (1, 2))
@@ -126,7 +122,6 @@ def test_with_twice_the_half_life_old_evidence_never_counts_less(outcomes: list[
     assert (twice.weight >= once.weight).all()
 
 
-@settings(deadline=None)
 @given(st.floats(0, 400), st.floats(0, 400), half_lives)
 def test_with_twice_the_half_life_the_older_of_two_has_no_smaller_share(a: float, b: float, half_life: float) -> None:
     old, new = max(a, b), min(a, b)

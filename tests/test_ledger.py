@@ -54,7 +54,7 @@ def content(ledger: Ledger) -> dict[tuple[int, Route], tuple[float, float, float
     return {(int(keys[t]), ledger.routes[r]): (s, w, f, float(x[t, 0])) for t, r, s, w, f in cells}
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(outcomes, st.integers(0, 25), st.none() | st.just(2.0))
 def test_growing_is_the_same_as_collecting(some: list[Outcome], at: int, half_life: float | None) -> None:
     old, fresh = some[:at], [replace(o, when=NOW) for o in some[at:]]
@@ -64,7 +64,7 @@ def test_growing_is_the_same_as_collecting(some: list[Outcome], at: int, half_li
         assert np.allclose(grown[cell], values, rtol=0, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(outcomes, outcomes, outcomes, st.none() | st.just(2.0))
 def test_a_saved_ledger_is_exact_and_goes_on_the_same(
     first: list[Outcome], then: list[Outcome], later: list[Outcome], half_life: float | None
@@ -85,7 +85,7 @@ def test_a_saved_ledger_is_exact_and_goes_on_the_same(
         assert ledger.state().arrays.keys() == loaded.state().arrays.keys() == state.arrays.keys()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(outcomes, outcomes)
 def test_cells_are_sorted_by_task_and_route(first: list[Outcome], then: list[Outcome]) -> None:
     task, route, _, _ = ledger_of(first, then).cells()

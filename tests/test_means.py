@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.dataset import Dataset
@@ -23,7 +23,6 @@ def filled(pairs: list[tuple[Route, float]]) -> RouteMeans:
     return means
 
 
-@settings(deadline=None)
 @given(values)
 def test_means_are_plain_means(pairs: list[tuple[Route, float]]) -> None:
     means = filled(pairs)
@@ -35,7 +34,6 @@ def test_means_are_plain_means(pairs: list[tuple[Route, float]]) -> None:
     assert means.overall(0.25) == (pytest.approx(np.mean([v for _, v in pairs])) if pairs else 0.25)
 
 
-@settings(deadline=None)
 @given(values, values)
 def test_state_is_exact_and_goes_on(first: list[tuple[Route, float]], then: list[tuple[Route, float]]) -> None:
     means = filled(first)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.costs import Cost
@@ -32,7 +32,6 @@ def best(policy: Policy, candidates: list[tuple[float, float]]) -> int:
     return int(policy.rank(routes(len(candidates)), success, known(dollars)).order[0])
 
 
-@settings(deadline=None)
 @given(CANDIDATES, WEIGHT)
 def test_the_order_is_that_of_value_then_price_then_name(candidates: list[tuple[float, float]], weight: float) -> None:
     pool = routes(len(candidates))[::-1]
@@ -43,7 +42,6 @@ def test_the_order_is_that_of_value_then_price_then_name(candidates: list[tuple[
     assert ranking.excluded == {}
 
 
-@settings(deadline=None)
 @given(CANDIDATES, WEIGHT, WEIGHT)
 def test_a_larger_weight_never_chooses_a_dearer_route(
     candidates: list[tuple[float, float]], one: float, other: float
@@ -53,7 +51,6 @@ def test_a_larger_weight_never_chooses_a_dearer_route(
     assert candidates[best(Policy(high), candidates)][0] <= candidates[best(Policy(low), candidates)][0]
 
 
-@settings(deadline=None)
 @given(CANDIDATES, WEIGHT, GRID)
 def test_the_cap_holds(candidates: list[tuple[float, float]], weight: float, cap: float) -> None:
     dollars = [c for _, c in candidates]

@@ -66,7 +66,7 @@ def test_the_readme_can_be_followed(tmp_path: Path) -> None:
         if block.language == "python":
             scripts.append(([sys.executable, "-W", "error", "-c", block.content], []))
         for script, shown in scripts:
-            done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+            done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
             assert done.returncode == 0, f"README.md line {block.line}: {script[-1]}\n{done.stderr}"
             printed = words(done.stdout.splitlines())
             assert [line for line in words(shown) if line not in printed] == [], f"README.md line {block.line}"

@@ -280,7 +280,7 @@ def test_without_any_cost_a_cap_is_refused_clearly() -> None:
 CELL = st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.booleans(), st.none() | st.integers(0, 96))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     cells=st.lists(CELL, min_size=1, max_size=20), cap=st.integers(0, 96), weights=st.tuples(*[st.integers(0, 8)] * 2)
 )

@@ -216,7 +216,7 @@ def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [at, *(path for key, part in inside for path in paths(part, (*at, key)))]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_junk_in_the_metadata_never_crashes(whole: Path, tmp_path: Path, data: st.DataObject) -> None:
     meta = dict(read_router_file(whole).meta)
@@ -246,7 +246,7 @@ def works(file: Path, folder: Path) -> bool:
     return True
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_damaged_byte_goes_unnoticed(whole: Path, tmp_path: Path, data: st.DataObject) -> None:
     content = bytearray(whole.read_bytes())

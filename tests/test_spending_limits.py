@@ -45,7 +45,6 @@ def routes(n: int) -> list[Route]:
     return [Route(f"m{i}", "h") for i in range(n)]
 
 
-@settings(deadline=None)
 @given(questions())
 def test_the_budget_is_met_by_the_smallest_weight(question: tuple[Floats, Floats, float]) -> None:
     merit, dollars, budget = question
@@ -185,7 +184,7 @@ def test_reference_tasks_may_be_given() -> None:
 CELL = st.tuples(st.integers(0, 9), st.integers(0, 2), st.booleans(), st.integers(1, 96))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cells=st.lists(CELL, min_size=1, max_size=30), cap=st.integers(1, 96), budget=st.none() | st.integers(1, 96))
 def test_the_chosen_routes_expected_cost_never_exceeds_the_cap(
     cells: list[tuple[int, int, bool, int]], cap: int, budget: int | None

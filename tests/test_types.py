@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.errors import InvalidOutcome, UsageError
@@ -14,7 +14,6 @@ ROUTE = Route("gpt-5", "codex")
 names = st.text(st.characters(codec="utf-8", exclude_characters=":"), min_size=1).filter(lambda s: s == s.strip())
 
 
-@settings(deadline=None)
 @given(names, st.lists(names, min_size=1, max_size=3))
 def test_a_route_survives_its_text(harness: str, parts: list[str]) -> None:
     route = Route(model=":".join(parts), harness=harness)  # models may contain colons

@@ -125,7 +125,7 @@ def test_authors_settings() -> None:
     assert (pro.clusters, pro.nearest, pro.sharpness, pro.offset) == (25, 3, 9.0, 1.0)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(n=st.integers(0, 30), k=st.integers(1, 12), seed=st.integers(0, 3))
 def test_small_sets_have_a_third_as_many_clusters_as_tasks(n: int, k: int, seed: int) -> None:
     x = np.random.default_rng(seed).standard_normal((n, 4))
@@ -141,7 +141,7 @@ def test_equal_tasks_are_one_cluster() -> None:
     assert cluster(np.zeros((9, 3)), 5, seed=0)[0].tolist() == [[0.0, 0.0, 0.0]]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(nearest=st.integers(1, 9), sharpness=st.floats(0.0, 50.0), seed=st.integers(0, 99))
 def test_nearness_is_a_distribution_over_the_nearest(nearest: int, sharpness: float, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -293,7 +293,7 @@ def test_a_route_that_only_validation_saw_counts_as_never_run() -> None:
 # -- batches ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n=st.integers(1, 12), cells=st.integers(1, 20), seed=st.integers(0, 20), shuffled=st.booleans())
 def test_batches_hold_every_cell_once_and_whole_tasks(n: int, cells: int, seed: int, shuffled: bool) -> None:
     rng = np.random.default_rng(seed)

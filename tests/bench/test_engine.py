@@ -38,7 +38,7 @@ def all_units(plans: dict[str, Plan]) -> list[Unit]:
     return out
 
 
-def go(benchmarks: Sequence[Benchmark], cache: Path, *methods: str, jobs: int = 2, **more: Any) -> Results:
+def go(benchmarks: Sequence[Benchmark], cache: Path, *methods: str, jobs: int = 1, **more: Any) -> Results:
     splits = more.pop("splits", 2)
     plans = {name: Plan(benchmarks, methods, splits) for name in more.pop("experiments", ["routing"])}
     return run(all_units(plans), plans, ResultsCache(cache), jobs=jobs, **more)

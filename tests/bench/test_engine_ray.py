@@ -32,7 +32,7 @@ def bench(folder: Path, out: str, methods: str, *more: str, **env: str) -> dict[
                "--splits", "2", "--jobs", "2", "--json", *more]  # fmt: skip
     clean = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
     given = clean | {"PYTHONPATH": str(folder / "plug"), "OMP_NUM_THREADS": "1"} | env
-    done = subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, timeout=600)
     if done.returncode:
         return {"error": done.stderr.splitlines()[-1], "code": done.returncode}
     document: dict[str, Any] = json.loads(done.stdout)
@@ -107,11 +107,12 @@ def cluster() -> Iterator[tuple[str, dict[str, str]]]:
         try:
             address = f"ray://127.0.0.1:{client_port}"
             ask = [sys.executable, "-c", f"import ray; ray.init({address!r})"]
-            for _ in range(8):  # a cluster that has just begun may refuse its first clients
-                time.sleep(5.0)
+            deadline = time.monotonic() + 600
+            # A cluster that has just begun may refuse its first clients.
+            while subprocess.run(ask, env=os.environ | token, capture_output=True).returncode != 0:
                 assert head.poll() is None, Path(place, "log").read_text()
-                if subprocess.run(ask, env=os.environ | token, capture_output=True).returncode == 0:
-                    break
+                assert time.monotonic() < deadline, Path(place, "log").read_text()
+                time.sleep(5.0)
             yield address, token
         finally:
             os.killpg(head.pid, signal.SIGKILL)

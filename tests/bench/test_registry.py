@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.bench.registry import Benchmark, benchmarks, count_rectangles, observed_routes, status
@@ -117,7 +117,6 @@ routes = st.lists(st.builds(Route, model=st.sampled_from("abcd"), harness=st.sam
 
 
 @given(routes)
-@settings(deadline=None)
 def test_rectangles_by_their_definition(routes: list[Route]) -> None:
     def pairs(names: Iterable[str]) -> list[tuple[str, str]]:
         return list(combinations(sorted(set(names)), 2))

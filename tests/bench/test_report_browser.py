@@ -67,7 +67,7 @@ class Browser:
     def open(self, page: Path, *flags: str) -> str:
         """What Chromium prints."""
         command = [*self.command, *flags, page.as_uri()]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout
 
     def asked_by_the_page(self) -> list[str]:
         """Without what Chromium asks its maker for, whatever the page is."""

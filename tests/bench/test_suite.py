@@ -44,7 +44,7 @@ def ran(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Suite, Pa
     out = tmp_path_factory.mktemp("out")
     methods = ["random", "fixed", "knn", "avengers_pro", "description", "oracle"]
     suite = plan_suite(ALL, [data], methods=methods, splits=2)
-    run_suite(suite, out, jobs=2)
+    run_suite(suite, out, jobs=1)
     return suite, out
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.bench.validate import EXAMPLES, Finding, Severity, Validation, validate
@@ -234,7 +234,6 @@ line = st.sampled_from(
 
 
 @given(st.lists(fine | row, max_size=4), st.lists(line, max_size=3))
-@settings(deadline=None)
 def test_an_error_is_what_the_reader_refuses(rows: list[str], lines: list[str]) -> None:
     with TemporaryDirectory() as folder:
         path = make(Path(folder, "mine"), tuple(rows), tuple(lines))

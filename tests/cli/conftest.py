@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import os
+import pty
 import shutil
+import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import termios
+import threading
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -37,7 +42,7 @@ def environment(**extra: str) -> dict[str, str]:
 
 def run(folder: Path, *arguments: object, env: dict[str, str] | None = None, **more: Any) -> Any:
     command = [str(COMMAND), *map(str, arguments)]
-    more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 120} | more
+    more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 600} | more
     return subprocess.run(command, cwd=folder, env=environment(**(env or {})), **more)
 
 
@@ -74,6 +79,55 @@ def cli(tmp_path: Path) -> Cli:
         return done
 
     return start
+
+
+class Session(NamedTuple):
+    """What came of a command at a terminal."""
+
+    code: int
+    screen: str
+    """What the terminal received."""
+    stdout: str
+    stderr: str
+    """What the streams that are not at the terminal received."""
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Callable[..., Session]:
+    """Run `hmrouter` with some of its streams at a terminal: `terminal("train", at=["stderr"])`."""
+
+    def start(*arguments: object, at: Collection[str], typed: str = "", columns: int = 100, **settings: str) -> Session:
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        kept = {name: value for name, value in environment(**settings).items() if name not in ("COLUMNS", "LINES")}
+        streams: Any = {name: theirs if name in at else subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+        process = subprocess.Popen(
+            [str(COMMAND), *map(str, arguments)], cwd=tmp_path, env={**kept, "TERM": "xterm"}, text=True, **streams
+        )
+        os.close(theirs)
+        parts: list[bytes] = []
+        # Read while it runs: a terminal's buffer is small, and a child that fills it waits for ever.
+        reader = threading.Thread(target=lambda: parts.extend(until_closed(ours)))
+        reader.start()
+        os.write(ours, typed.encode())
+        out, err = process.communicate(timeout=600)
+        reader.join()
+        os.close(ours)
+        return Session(process.returncode, b"".join(parts).decode(), out or "", err or "")
+
+    return start
+
+
+def until_closed(terminal: int) -> Iterator[bytes]:
+    """What arrives at a terminal until nobody is left to write to it."""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            return
+        if not part:
+            return
+        yield part
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 Cli = Callable[..., Any]
 Plant = Callable[..., Path]
 Refused = Callable[..., str]
-QUICKLY = ("--methods", "random,fixed,oracle", "--splits", "2")
+QUICKLY = ("--methods", "random,fixed,oracle", "--splits", "2", "--jobs", "1")
 
 
 @pytest.fixture
@@ -57,7 +57,9 @@ def test_a_run_and_the_same_again(cli: Cli, data: Path, tmp_path: Path) -> None:
 
 
 def test_all_experiments(cli: Cli, data: Path, tmp_path: Path) -> None:
-    done = cli("bench", "run", "all", "--data", "data", "--methods", "random,fixed", "--splits", "1", "--quick")
+    done = cli(
+        "bench", "run", "all", "--data", "data", "--methods", "random,fixed", "--splits", "1", "--jobs", "1", "--quick"
+    )
     assert done.returncode == 0, done.stderr
     ran = {r["experiment"] for r in results(tmp_path)}
     assert ran >= {"routing", "cost", "forecast", "sparse", "unseen"}
@@ -163,7 +165,7 @@ def test_the_run_goes_on(cli: Cli, data: Path, plant: Plant, plug_in: Callable[.
     wanting = "from hmrouter.errors import MissingExtra; raise MissingExtra('wanting', 'bench')"
     plug_in(tmp_path / "plug", raising={"fit": "raise RuntimeError('no licence file')"}, wanting={"fit": wanting})
     done = cli(
-        "bench", "run", "routing", "cost", "--data", "data", "--data", "more", "--splits", "2",
+        "bench", "run", "routing", "cost", "--data", "data", "--data", "more", "--splits", "2", "--jobs", "1",
         "--methods", "random,fixed,component_average,knn,avengers,safe,raising,wanting,oracle",
         env={"PYTHONPATH": str(tmp_path / "plug")},
     )  # fmt: skip
@@ -199,7 +201,7 @@ def test_the_run_goes_on(cli: Cli, data: Path, plant: Plant, plug_in: Callable[.
 
 def test_nothing_ran(cli: Cli, plant: Plant, tmp_path: Path) -> None:
     plant(tmp_path / "single", 1)
-    done = cli("bench", "run", "routing", "--data", "single", "--methods", "random,fixed")
+    done = cli("bench", "run", "routing", "--data", "single", "--methods", "random,fixed", "--jobs", "1")
     assert done.returncode == 1
     assert done.stdout == ""
     *_, last = done.stderr.splitlines()
@@ -213,7 +215,7 @@ def test_a_plug_in_that_prints_does_not_spoil_the_json(
     cli: Cli, data: Path, plug_in: Callable[..., Path], tmp_path: Path
 ) -> None:
     plug_in(tmp_path / "plug", chatty={"fit": "print('hello')"})
-    done = cli("bench", "run", "routing", "--data", "data", "--methods", "chatty", "--splits", "1", "--json",
-               env={"PYTHONPATH": str(tmp_path / "plug")})  # fmt: skip
+    run = ("bench", "run", "routing", "--data", "data", "--methods", "chatty", "--splits", "1", "--jobs", "1", "--json")
+    done = cli(*run, env={"PYTHONPATH": str(tmp_path / "plug")})
     assert json.loads(done.stdout)["computed"] == 1
     assert "hello" in done.stderr

@@ -58,7 +58,7 @@ def kill_in_the_middle(folder: Path) -> int:
         [COMMAND, *RUN], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     # Each worker stays on a split of one benchmark and begins with `transfer`, which has no plug-ins; then `routing`.
-    wanted, deadline = 2 * (1 + 3) + 2 * 2, time.monotonic() + 300
+    wanted, deadline = 2 * (1 + 3) + 2 * 2, time.monotonic() + 600
     while finished(folder) < wanted:
         assert process.poll() is None
         assert time.monotonic() < deadline, finished(folder)
@@ -69,6 +69,7 @@ def kill_in_the_middle(folder: Path) -> int:
     return finished(folder)
 
 
+@pytest.mark.heavy
 def test_everything_killed_and_resumed(folder: Path) -> None:
     before = kill_in_the_middle(folder)
     resumed = summary(folder)

@@ -59,7 +59,7 @@ def any_outcome(draw: st.DrawFn) -> Outcome:
 
 
 @pytest.mark.parametrize("name", ["all.jsonl", "all.csv"])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(outcomes=st.lists(any_outcome(), min_size=1, max_size=6), keep_text=st.booleans())
 def test_any_outcomes_come_back(tmp_path: Path, name: str, outcomes: list[Outcome], keep_text: bool) -> None:
     address, file = f"sqlite:///{tmp_path / 'here.db'}", str(tmp_path / name)

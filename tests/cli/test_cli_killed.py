@@ -53,7 +53,7 @@ main()
 
 def killed(folder: Path, moment: str, *arguments: str) -> None:
     command = [sys.executable, "-c", DIES, moment, *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     assert done.returncode == -(signal.SIGXFSZ if moment == "half" else signal.SIGKILL), done.stderr
     assert done.stdout == ""
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +18,7 @@ from hmrouter.types import Outcome, Route, Task
 COMMAND = Path(sys.executable).with_name("hmrouter")
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 Refused = Callable[..., str]
+Terminal = Callable[..., Any]
 
 
 def content(store: OutcomeStore) -> list[tuple[Outcome, Any]]:
@@ -115,32 +114,21 @@ def test_a_run_id_of_two_sources_needs_the_source(store: OutcomeStore, inside: C
     assert {(o.source, o.run) for o, _ in content(store)} == {("jobs", "r0"), ("jobs", "r1"), ("jobs", "r2")}
 
 
-def answered(folder: Path, answer: str, *arguments: str) -> tuple[int, str]:
-    """Run a command with a person at the terminal; the exit code and what was said."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [COMMAND, *arguments], cwd=folder, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    os.close(theirs)
-    os.write(ours, answer.encode())
-    _, said = process.communicate(timeout=120)
-    os.close(ours)
-    return process.returncode, said
-
-
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, {"r0", "r2"}), ("n\n", 1, {"r0", "r1", "r2"})])
-def test_a_person_is_asked(tmp_path: Path, store: OutcomeStore, answer: str, code: int, left: set[str]) -> None:
-    ended, said = answered(tmp_path, answer, "store", "forget", "r1")
-    assert ended == code, said
-    assert "To be forgotten: run r1 of jobs: 6 outcomes on 2 routes, suites: one, two,three" in said
+def test_a_person_is_asked(store: OutcomeStore, terminal: Terminal, answer: str, code: int, left: set[str]) -> None:
+    done = terminal("store", "forget", "r1", at=["stdin"], typed=answer)
+    assert done.code == code, done.stderr
+    assert "To be forgotten: run r1 of jobs: 6 outcomes on 2 routes, suites: one, two,three" in done.stderr
     assert {outcome.run for outcome, _ in content(store)} == left
 
 
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 0), ("n\n", 1, 7)])
-def test_a_person_is_asked_about_texts(tmp_path: Path, store: OutcomeStore, answer: str, code: int, left: int) -> None:
-    ended, said = answered(tmp_path, answer, "store", "drop-texts", "--older-than", "0")
-    assert ended == code, said
-    assert "To be dropped: the texts of all tasks; sqlite:///hmrouter.db holds 7 texts" in said
+def test_a_person_is_asked_about_texts(
+    store: OutcomeStore, terminal: Terminal, answer: str, code: int, left: int
+) -> None:
+    done = terminal("store", "drop-texts", "--older-than", "0", at=["stdin"], typed=answer)
+    assert done.code == code, done.stderr
+    assert "To be dropped: the texts of all tasks; sqlite:///hmrouter.db holds 7 texts" in done.stderr
     assert len({outcome.task.key for outcome, _ in content(store) if outcome.task.text}) == left
 
 

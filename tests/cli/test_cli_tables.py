@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
-import os
-import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -111,7 +107,6 @@ def test_a_name_without_a_colon_is_folded_only_where_it_is_longer_than_a_line() 
 CELLS = st.text(alphabet="ab:, /-1修", max_size=30)
 
 
-@settings(deadline=None)
 @given(CELLS, st.integers(1, 40))
 def test_breaking_loses_only_spaces_at_ends_of_lines(text: str, width: int) -> None:
     lines = broken(text, width).split("\n")
@@ -119,7 +114,6 @@ def test_breaking_loses_only_spaces_at_ends_of_lines(text: str, width: int) -> N
     assert all(not before.endswith(" ") and before[-1] in ":," for before in lines[:-1])
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(*[CELLS] * len(HEADERS)), min_size=1, max_size=4), st.integers(NARROWEST, 120))
 def test_whatever_the_cells_are_no_character_is_lost(rows: list[tuple[str, ...]], width: int) -> None:
     lines = shown(width, rows=tuple(rows))
@@ -130,33 +124,22 @@ def test_whatever_the_cells_are_no_character_is_lost(rows: list[tuple[str, ...]]
 # -- in processes of their own --------------------------------------------------------------------------------------
 
 
-def in_terminal(folder: Path, columns: int, *arguments: str) -> list[str]:
-    """What a command shows on a terminal of so many columns."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("HMROUTER_") and k not in ("COLUMNS", "LINES")}
-    environment = {**kept, "TERM": "xterm", "NO_COLOR": "1", "HMROUTER_HISTORY": str(folder / "none")}
-    subprocess.run(
-        [COMMAND, *arguments], cwd=folder, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, timeout=120,
-        check=True, env=environment,
-    )  # fmt: skip
-    os.close(theirs)
-    with os.fdopen(ours, "rb", buffering=0) as reader:
-        found = b""
-        while True:
-            try:
-                part = reader.read(65536)
-            except OSError:  # how Linux says that the other end is closed
-                break
-            if not part:
-                break
-            found += part
-    return re.sub(r"\x1b\[[0-9;]*m", "", found.decode()).replace("\r", "").splitlines()
+@pytest.fixture
+def in_terminal(terminal: Callable[..., Any], tmp_path: Path) -> Callable[..., list[str]]:
+    """The lines that a command shows on a terminal of so many columns."""
+
+    def lines(columns: int, *arguments: str) -> list[str]:
+        own = {"NO_COLOR": "1", "HMROUTER_HISTORY": str(tmp_path / "none")}
+        done = terminal(*arguments, at=["stdin", "stdout"], columns=columns, **own)
+        assert done.code == 0, done.stderr
+        return re.sub(r"\x1b\[[0-9;]*m", "", done.screen).replace("\r", "").splitlines()
+
+    return lines
 
 
 @pytest.mark.parametrize("columns", [80, 100, 120])
-def test_a_decision_in_a_terminal(tmp_path: Path, columns: int) -> None:
-    lines = in_terminal(tmp_path, columns, "route", "Fix it", "--cost-weight", "0.1", "--allow", "harness=openhands")
+def test_a_decision_in_a_terminal(in_terminal: Callable[..., list[str]], columns: int) -> None:
+    lines = in_terminal(columns, "route", "Fix it", "--cost-weight", "0.1", "--allow", "harness=openhands")
     assert max(map(len, lines)) <= columns
     (rule,) = [i for i, line in enumerate(lines) if line.startswith("───")]
     head, body = " ".join(lines[1:rule]), lines[rule + 1 : lines.index("", rule)]

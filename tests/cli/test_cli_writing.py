@@ -106,7 +106,7 @@ def test_trainings_that_start_at_once_leave_a_whole_file(folder: Path) -> None:
         name: subprocess.Popen([COMMAND, "train", "--scorer", name], cwd=folder, stderr=subprocess.PIPE, text=True)
         for name in ("fixed", "random")
     }
-    ends = {name: (process.wait(120), process.communicate()[1]) for name, process in both.items()}
+    ends = {name: (process.wait(600), process.communicate()[1]) for name, process in both.items()}
     winners = {name for name, (code, _) in ends.items() if code == 0}
     assert winners
     assert all(code == 0 or "another process is writing" in said for code, said in ends.values())

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.dataset import Dataset
@@ -38,7 +38,6 @@ def both_fail(difficulty: Difficulty, success: np.ndarray) -> float:
     return float((1 - p[0]) * (1 - p[1]) @ difficulty.weights)
 
 
-@settings(deadline=None)
 @given(st.lists(PROBABILITY, min_size=1, max_size=6), st.lists(st.floats(0.05, 6.0), min_size=6, max_size=6))
 def test_scenarios_average_to_what_the_scorer_says(success: list[float], slopes: list[float]) -> None:
     n = len(success)

@@ -115,7 +115,7 @@ def test_any_texts_will_do(training: list[str]) -> None:
     assert lsa.embed([]).shape == (0, vectors.shape[1])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.text(max_size=30), max_size=8), st.lists(st.text(max_size=30), max_size=4))
 def test_vectors_are_bounded(training: list[str], asked: list[str]) -> None:
     # A length that training never saw must not drown the topics.

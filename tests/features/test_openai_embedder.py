@@ -25,7 +25,7 @@ AT_ONCE = {"Retry-After": "0"}
 
 
 def client(server: Server, **settings: Any) -> OpenAIEmbedder:
-    return OpenAIEmbedder("some/model", server.url, **({"timeout": 10.0} | settings))
+    return OpenAIEmbedder("some/model", server.url, **({"timeout": 600.0} | settings))
 
 
 # -- what is asked, and what is made of the answer ---------------------------------------------------------------
@@ -209,7 +209,7 @@ def test_a_server_that_does_not_answer(server: Server) -> None:
     over = threading.Event()
 
     def wait(handler: Handler, body: dict[str, Any]) -> None:
-        over.wait(20)
+        over.wait(600)
         hang_up(handler, body)
 
     server.script = [wait]

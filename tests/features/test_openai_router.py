@@ -145,7 +145,7 @@ def cli(server: Server, tmp_path: Path) -> Cli:
         kept = {key: value for key, value in os.environ.items() if not key.startswith("HMROUTER_")}
         env = kept | {"OMP_NUM_THREADS": "1"} | {f"HMROUTER_EMBEDDINGS_{k}": v for k, v in given.items()}
         command = [str(Path(sys.executable).with_name("hmrouter")), *map(str, arguments)]
-        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600)
 
     return start
 

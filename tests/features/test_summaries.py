@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
@@ -79,14 +79,12 @@ def assert_literal(got: Summaries, history: Sequence[Outcome], tasks: Sequence[T
         assert np.allclose(got.harness(name), literal.z("harness", name), rtol=0, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(outcomes)
 def test_summaries_are_the_three_bullets_of_the_paper(history: list[Outcome]) -> None:
     data = Dataset(history, tasks=TASKS[:2], routes=ROUTES)
     assert_literal(summaries(data), history, data.tasks)
 
 
-@settings(deadline=None)
 @given(outcomes, outcomes)
 def test_one_by_one_equals_all_at_once(before: list[Outcome], stream: list[Outcome]) -> None:
     growing = summaries(Dataset(before))
@@ -102,7 +100,6 @@ def test_one_by_one_equals_all_at_once(before: list[Outcome], stream: list[Outco
             assert np.allclose(growing.harness(name), whole.harness(name), rtol=0, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(outcomes, outcomes, outcomes)
 def test_state_is_exact_and_goes_on(before: list[Outcome], stream: list[Outcome], then: list[Outcome]) -> None:
     original = summaries(Dataset(before))

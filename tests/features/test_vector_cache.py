@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.features.base import Embedder, Vectors
@@ -55,7 +55,6 @@ class InMemory:
 text_lists = st.lists(st.text(alphabet="ab ", max_size=3), max_size=12)
 
 
-@settings(deadline=None)
 @given(text_lists, text_lists)
 def test_each_distinct_text_is_embedded_once(first: list[str], second: list[str]) -> None:
     embedder, cache = Counting(), InMemory()

@@ -345,7 +345,7 @@ def test_a_tar_with_a_broken_header_in_its_middle(tmp_path: Path) -> None:
 
 
 @every_kind
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_damage_causes_another_error(tmp_path: Path, kind: str, data: st.DataObject) -> None:
     seed = PACKERS[kind]({"a.csv": TABLE, "mine/queries.jsonl": BENCHMARK["queries.jsonl"]})

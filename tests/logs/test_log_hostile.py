@@ -260,7 +260,7 @@ SEEDS = {
 
 
 @pytest.mark.parametrize("seed", SEEDS.values(), ids=SEEDS.keys())
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_damage_causes_another_error(tmp_path: Path, seed: bytes, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(seed)))

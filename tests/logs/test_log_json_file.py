@@ -80,7 +80,7 @@ DOCUMENTS = st.recursive(
 
 
 @given(DOCUMENTS, st.integers(1, 30), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_wherever_the_blocks_end_only_constants_change(document: Any, size: int, ascii: bool) -> None:
     text = json.dumps(document, ensure_ascii=ascii).encode()
     stream = JsonStream(Path("a"), io.BytesIO(text), limit=10**6)
@@ -153,7 +153,7 @@ def test_what_is_no_small_document(tmp_path: Path, content: bytes, said: str) ->
     assert said in str(caught.value)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.binary(max_size=60) | st.text('[]{}",:\\NaInfity-1e9', max_size=60).map(str.encode))
 def test_no_bytes_cause_another_error(tmp_path: Path, content: bytes) -> None:
     path = write(tmp_path / "a", content)

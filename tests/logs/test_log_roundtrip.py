@@ -85,7 +85,7 @@ def write_parquet(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("write", [write_csv, write_jsonl, write_jsonl_gz, write_parquet])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(written=st.lists(outcomes(), min_size=1, max_size=5))
 def test_what_is_written_comes_back(tmp_path: Path, write: Any, written: list[Outcome]) -> None:
     path = tmp_path / "log"  # the ending says nothing: the content does

@@ -25,7 +25,7 @@ def everything(steps: Steps, attempts: int) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([v.success for v in levels]), np.concatenate([v.cost for v in levels])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(1, 5), st.integers(0, 10_000), st.floats(0.0, 1.2), st.integers(1, 3))
 def test_a_budget_is_kept_and_buys_the_most(n: int, seed: int, share: float, attempts: int) -> None:
     steps = pool(n, seed)
@@ -36,7 +36,7 @@ def test_a_budget_is_kept_and_buys_the_most(n: int, seed: int, share: float, att
     assert found.success == pytest.approx(success[cost <= budget + 1e-12].max(), abs=1e-9)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(1, 5), st.integers(0, 10_000), st.floats(0.01, 1.0), st.integers(1, 3))
 def test_a_target_is_reached_for_the_least(n: int, seed: int, share: float, attempts: int) -> None:
     steps = pool(n, seed)

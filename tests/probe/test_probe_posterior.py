@@ -45,7 +45,7 @@ def empty() -> Posterior:
 
 
 @given(cells)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_cells_added_one_by_one_give_the_dense_posterior(seen: list[Cell]) -> None:
     posterior = empty()
     for cell in seen:
@@ -58,7 +58,7 @@ def test_cells_added_one_by_one_give_the_dense_posterior(seen: list[Cell]) -> No
 
 
 @given(cells.filter(bool))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_data_set_gives_the_dense_posterior(seen: list[Cell]) -> None:
     data = Dataset([Outcome(TASKS[t], ROUTES[r], y) for t, r, y in seen], routes=ROUTES, tasks=TASKS)
     mean, cov = dense(prior_of(data.cells.score, None), seen)
@@ -107,7 +107,7 @@ def test_what_has_faded_counts_less() -> None:
 
 
 @given(cells, st.integers(0, len(TASKS) - 1), st.integers(0, len(ROUTES) - 1), st.sampled_from([0.0, 1.0]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_gain_is_what_the_cell_takes_from_the_variance(seen: list[Cell], task: int, route: int, score: float) -> None:
     posterior = empty()
     for cell in seen:

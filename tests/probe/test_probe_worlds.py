@@ -30,10 +30,17 @@ def buy(world: Any, batch: int, runs: int, seed: int) -> Iterator[Posterior]:
         yield posterior
 
 
-@pytest.mark.parametrize("models", [None, ("claude-sonnet-3-5", "gpt-5")])
-def test_the_leader_is_the_best_as_often_as_is_said(models: tuple[str, ...] | None, planted: Planted) -> None:
-    """Among models of which nothing is known, and among those whose age and price say something."""
-    said, right = [], []
+MODELS = (None, ("claude-sonnet-3-5", "gpt-5"))
+"""Of which nothing is known, and whose age and price say something."""
+
+
+@pytest.mark.parametrize("models", MODELS)
+@pytest.mark.parametrize("stops", [20, pytest.param(150, marks=pytest.mark.heavy)])
+def test_the_leader_is_the_best_as_often_as_is_said(
+    models: tuple[str, ...] | None, stops: int, planted: Planted
+) -> None:
+    """Over so many worlds in which the rule said stop; how often it was right varies as coins do."""
+    said, right = list[float](), list[bool]()
     for seed in itertools.count():
         world = planted(seed, models=2, harnesses=2, tasks=40, names=models)
         routes = world.data.routes
@@ -43,17 +50,22 @@ def test_the_leader_is_the_best_as_often_as_is_said(models: tuple[str, ...] | No
                 said.append(standing.p_best)
                 right.append(routes[int(world.effects.argmax())] == standing.leader.route)
                 break
-        if len(right) == 100:
+        if len(right) == stops:
             break
-    assert 0.9 <= np.mean(said) < 0.95
-    assert 85 <= sum(right) <= 95
+    assert 0.9 <= np.mean(said) < 0.96
+    chance = np.sqrt(sum(p * (1.0 - p) for p in said)) / stops
+    assert abs(np.mean(right) - np.mean(said)) <= 3.0 * chance
 
 
-def test_batches_of_ten_lose_little(planted: Planted) -> None:
+@pytest.mark.parametrize("worlds", [30, pytest.param(200, marks=pytest.mark.heavy)])
+def test_batches_of_ten_lose_little(worlds: int, planted: Planted) -> None:
+    """At most a fifth more than one at a time, as far as so many worlds tell."""
+
     def regret(world: Any, batch: int, seed: int) -> float:
         lost = [world.effects.max() - world.effects[p.mean.argmax()] for p in buy(world, batch, 100, seed)]
         return float(np.mean(lost))
 
-    worlds = {seed: planted(seed, tasks=60) for seed in range(120)}
-    single, batched = ([regret(world, n, seed) for seed, world in worlds.items()] for n in (1, 10))
-    assert np.mean(batched) <= 1.2 * np.mean(single)
+    drawn = {seed: planted(seed, tasks=60) for seed in range(worlds)}
+    single, batched = (np.array([regret(world, n, seed) for seed, world in drawn.items()]) for n in (1, 10))
+    beyond = batched - 1.2 * single
+    assert beyond.mean() <= 2.0 * beyond.std() / np.sqrt(worlds)

@@ -110,7 +110,7 @@ def fitted(draw: st.DrawFn) -> Calibration:
     return Calibration.fit(draw(st.sampled_from(["none", "platt", "isotonic"])), raw, y)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(fitted(), st.lists(finite.map(lambda v: round(v, 6)), min_size=2, max_size=20, unique=True))
 def test_every_map_is_strictly_increasing_and_inside(calibration: Calibration, raw: list[float]) -> None:
     p = calibration(np.array(sorted(raw)))
@@ -119,7 +119,6 @@ def test_every_map_is_strictly_increasing_and_inside(calibration: Calibration, r
     assert (p < 1 - FLOOR / 4).all()
 
 
-@settings(deadline=None)
 @given(fitted(), st.lists(finite, min_size=4, max_size=4))
 def test_a_matrix_is_mapped_cell_by_cell_and_a_saved_map_is_exact(calibration: Calibration, raw: list[float]) -> None:
     state = calibration.state()
@@ -129,7 +128,7 @@ def test_a_matrix_is_mapped_cell_by_cell_and_a_saved_map_is_exact(calibration: C
     assert (loaded.kind, loaded.cells, loaded.ece) == (calibration.kind, calibration.cells, calibration.ece)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.integers(0, 2**32), st.integers(1, 200))
 def test_platt_is_the_penalised_maximum_likelihood(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)

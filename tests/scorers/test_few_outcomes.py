@@ -148,7 +148,7 @@ def test_a_saved_scorer_knows_how_few_they_were(belief: SuiteBelief) -> None:
 CELLS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 5), st.floats(0, 1)), min_size=1, max_size=20)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(CELLS, st.integers(0, 20), st.booleans())
 def test_few_outcomes_one_by_one_are_the_same_at_once(
     belief: SuiteBelief, cells: list[tuple[int, int, float]], first: int, informed: bool

@@ -65,7 +65,7 @@ KINDS = (
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", TOLERANCE)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     n=st.integers(1, 5),
     k=st.integers(1, 7),

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.dataset import Dataset
@@ -47,7 +47,6 @@ def means(scorer: Scorer, routes: list[Route], x: list[float] | None = None) -> 
 # -- base -----------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=2))
 def test_logits_keep_the_order_and_sigmoid_undoes_them(pair: list[float]) -> None:
     low, high = logit_of_mean(np.array(sorted(pair)))
@@ -56,7 +55,6 @@ def test_logits_keep_the_order_and_sigmoid_undoes_them(pair: list[float]) -> Non
     assert np.allclose((sigmoid(np.array([low, high])) - 0.005) / 0.99, sorted(pair))
 
 
-@settings(deadline=None)
 @given(st.floats(allow_nan=False))
 def test_sigmoid_is_a_probability_without_a_warning(score: float) -> None:
     p = float(sigmoid(np.array(score)))

@@ -110,7 +110,7 @@ def report_of() -> Callable[[subprocess.Popen[str]], dict[str, Any]]:
     """What a worker printed at its end."""
 
     def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=600)
         assert process.returncode == 0, err
         return dict(json.loads(out.splitlines()[-1]))
 

@@ -54,7 +54,7 @@ def expected(given: list[Outcome], kept: dict[tuple[str, ...], Outcome]) -> AddR
 
 
 @given(first=some_outcomes, second=some_outcomes)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_the_report_counts_what_was_given(
     url: str, engine: Engine, first: list[Outcome], second: list[Outcome]
 ) -> None:

@@ -117,7 +117,7 @@ def test_a_merge_outlives_the_outcomes_of_its_name(store: OutcomeStore) -> None:
 
 
 @given(steps=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), max_size=8))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_target_is_never_merged_itself(url: str, engine: Engine, steps: list[tuple[str, str]]) -> None:
     with OutcomeStore(url) as store:
         store.add(grid())

@@ -55,7 +55,7 @@ def test_eight_processes_one_of_them_killed(
     ]
     _start_together(processes)
     killed = processes.pop(3)
-    killed.communicate(timeout=120)
+    killed.communicate(timeout=600)
     assert killed.returncode == -signal.SIGKILL
     reports = [report_of(process) for process in processes]
     assert sum(report["new"] for report in reports) == 6500 - 1
@@ -99,7 +99,7 @@ def test_a_killed_import_leaves_nothing_and_a_rerun_completes(
     with OutcomeStore(url) as store:
         assert store.add(map(worker_outcome, range(500))).new == 500
     killed = worker(url, "--stop", "6000", "--die", moment)
-    killed.communicate(timeout=120)
+    killed.communicate(timeout=600)
     assert killed.returncode == -signal.SIGKILL
     with OutcomeStore(url) as store:
         assert store.count() == 500

@@ -72,7 +72,7 @@ def in_order(items: list[Outcome]) -> list[Outcome]:
 
 
 @given(items=outcome_lists())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_every_field_comes_back_and_in_order(url: str, engine: Engine, items: list[Outcome]) -> None:
     with OutcomeStore(url) as store:
         store.count()  # makes the tables

@@ -115,7 +115,7 @@ some_outcomes = st.lists(
 
 
 @given(items=some_outcomes)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_forgetting_a_run_is_as_if_it_had_never_been_added(url: str, engine: Engine, items: list[Outcome]) -> None:
     with OutcomeStore(url) as store:
         store.count()  # makes the tables

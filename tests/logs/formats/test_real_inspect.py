@@ -62,7 +62,7 @@ def base_url() -> Iterator[str]:
 def inspect(folder: Path, base_url: str, *arguments: str) -> None:
     environment = os.environ | {"OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "none"}
     command = [sys.executable, "-m", "inspect_ai", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
