@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hmrouter.scorers.folded import LN_EPS
 from hmrouter.scorers.hm import HM
-from hmrouter.scorers.network import Inputs, encode
+from hmrouter.scorers.hm.folded import LN_EPS
+from hmrouter.scorers.hm.network import Inputs, encode
 from hmrouter.types import Route
 
 Array = NDArray[Any]

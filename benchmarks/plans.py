@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.ratio import Ratio
 from benchmarks.timing import speedup
-from hmrouter.difficulty import Difficulty
+from hmrouter.plan.difficulty import Difficulty
 from hmrouter.plan.search import Found, best, search
 from hmrouter.plan.steps import Steps
 from hmrouter.types import Route

@@ -11,7 +11,7 @@ from benchmarks.memory import peak_mb
 from benchmarks.ratio import Ratio
 from benchmarks.timing import growth, seconds
 from benchmarks.world import pool
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Training
 from hmrouter.scorers.safe import Safe
 from hmrouter.types import Outcome, Task

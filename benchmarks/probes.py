@@ -10,7 +10,7 @@ from benchmarks.memory import peak_mb
 from benchmarks.ratio import Ratio
 from benchmarks.timing import growth, seconds
 from benchmarks.world import pool
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.probe import Prober
 from hmrouter.types import Outcome, Task
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from hmrouter.errors import MissingExtra
-from hmrouter.features.summaries import Summaries
 from hmrouter.scorers.base import Training
 from hmrouter.scorers.hm import HM
+from hmrouter.scorers.hm.summaries import Summaries
 
 
 def trainer(training: Training, like: HM) -> Callable[[], Any]:

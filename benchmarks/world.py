@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Training
 from hmrouter.types import Outcome, Route, Task
 

@@ -18,28 +18,14 @@ PACKAGE = ROOT / "src" / "hmrouter"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 WRITTEN = [*SOURCES, *(p for part in ("tests", "benchmarks", "examples") for p in sorted((ROOT / part).rglob("*.py")))]
 
-# Lowest first. A module imports only from lower steps, never from its own step or from above. A folder is one name;
-# inside it files may import each other.
-LADDER: list[set[str]] = [
-    {"errors", "state", "data"},
-    {"types", "plugins", "files"},
-    {"cells", "fading"},
-    {"names"},
-    {"prices", "versions"},
-    {"logs", "store", "dataset", "pool"},
-    {"ledger"},
-    {"features", "means"},
-    {"history"},
-    {"scorers"},
-    {"costs", "difficulty", "uncertainty"},
-    {"policy", "router_file", "fit_report"},
-    {"budgets"},
-    {"plan", "probe", "decisions", "choice"},
-    {"router", "checks"},
-    {"bench", "serve", "run"},
-    {"cli"},
-    {"__main__"},
-]
+
+def ladder() -> list[set[str]]:
+    """The parts row by row, lowest first, as the table in docs/architecture.md has them. A folder is one part."""
+    table = (ROOT / "docs" / "architecture.md").read_text().partition("| part | does |")[2].partition("```")[0]
+    return [set(re.findall(r"`(\w+)`", row.split("|")[1])) for row in table.splitlines() if row.startswith("| `")]
+
+
+LADDER = ladder()
 STEP = {name: number for number, names in enumerate(LADDER) for name in names}
 HEAVY = {
     "sklearn", "scipy", "sqlalchemy", "fastapi", "torch", "pyarrow", "ray", "typer", "rich", "sentence_transformers",
@@ -80,6 +66,13 @@ def test_imports_point_down_the_ladder(path: Path) -> None:
     for other, line in imported_parts(path):
         assert other in STEP, f"{path}:{line} imports {other or 'hmrouter itself'}, which is not on the ladder"
         assert other == own or STEP[other] < STEP[own], f"{path}:{line}: {own} must not import {other}"
+
+
+def test_the_table_of_parts_is_the_folder_listing() -> None:
+    there = {part_of(path) for path in SOURCES} - {"__init__"}
+    assert there <= set(STEP)
+    assert set(STEP) - there <= {"serve", "run"}  # room for what comes
+    assert len(STEP) == sum(map(len, LADDER))
 
 
 def test_an_import_upwards_would_be_seen(tmp_path: Path) -> None:

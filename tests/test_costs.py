@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hmrouter.costs import Cost, ExpectedCosts, RouteCosts, priced
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route, Status, Task
 

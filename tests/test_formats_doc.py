@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hmrouter.dataset import Dataset
-from hmrouter.decisions import to_dict
+from hmrouter.decide.document import to_dict
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.history.public import shipped
 from hmrouter.router import Router
 from hmrouter.types import Outcome, Route, Task

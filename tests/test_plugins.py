@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from hmrouter.checks import LAWS, Law
-from hmrouter.dataset import Dataset
 from hmrouter.errors import HMRouterError, UnknownName
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.features.base import EMBEDDERS, Embedder
 from hmrouter.features.lsa import LSA
 from hmrouter.plugins import Registry

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.history.belief import learn
 from hmrouter.history.public import fingerprint, shipped
 from hmrouter.history.records import Record, records_of

@@ -11,7 +11,7 @@ import numpy as np
 
 from hmrouter import Dataset, read_logs
 from hmrouter.costs import ExpectedCosts, RouteCosts
-from hmrouter.dataset import Split
+from hmrouter.evidence.dataset import Split
 from hmrouter.features.lsa import LSA
 
 DRAWS = 10

@@ -9,11 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hmrouter.dataset import Dataset
+    from hmrouter.decide.policy import Policy
+    from hmrouter.decide.pool import read_pool
     from hmrouter.errors import HMRouterError
+    from hmrouter.evidence.dataset import Dataset
     from hmrouter.logs import read_logs
-    from hmrouter.policy import Policy
-    from hmrouter.pool import read_pool
     from hmrouter.router import Router
     from hmrouter.store import OutcomeStore
     from hmrouter.types import Candidate, Decision, Evidence, Outcome, Route, Status, Task
@@ -22,19 +22,19 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Candidate": "types",
-    "Dataset": "dataset",
+    "Dataset": "evidence.dataset",
     "Decision": "types",
     "Evidence": "types",
     "HMRouterError": "errors",
     "Outcome": "types",
     "OutcomeStore": "store",
-    "Policy": "policy",
+    "Policy": "decide.policy",
     "Route": "types",
     "Router": "router",
     "Status": "types",
     "Task": "types",
     "read_logs": "logs",
-    "read_pool": "pool",
+    "read_pool": "decide.pool",
 }
 
 __all__ = [

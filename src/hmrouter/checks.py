@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hmrouter.dataset import Dataset
 from hmrouter.errors import NotFitted
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Scorer, Training
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route, Status, Task

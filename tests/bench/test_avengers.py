@@ -14,8 +14,8 @@ from hmrouter.bench.baselines.avengers import Avengers
 from hmrouter.bench.baselines.avengers_pro import AvengersPro
 from hmrouter.bench.baselines.clusters import cluster, nearness
 from hmrouter.checks import LAWS, Law
-from hmrouter.dataset import Dataset
 from hmrouter.errors import UsageError
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Training
 from hmrouter.types import Outcome, Route, Task
 

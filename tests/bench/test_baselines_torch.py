@@ -19,8 +19,8 @@ from hmrouter.bench.baselines.learned import Learned
 from hmrouter.bench.baselines.mirt import MIRT
 from hmrouter.bench.baselines.task_batches import TaskBatches
 from hmrouter.checks import LAWS, Law
-from hmrouter.dataset import Dataset
 from hmrouter.errors import EmbedderMismatch, MissingExtra
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Training
 from hmrouter.state import State
 from hmrouter.types import Outcome, Route, Task

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import dense
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.cost import LAMBDAS, costed_pool
+from hmrouter.bench.judge.evaluate import dense
 
 Plant = Callable[..., Path]
 RowsOf = Callable[..., list[dict[str, Any]]]

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.engine import Results, run
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.base import Experiment, Plan, Unit
-from hmrouter.bench.failures import sentences
-from hmrouter.bench.results_cache import ResultsCache
-from hmrouter.bench.unit_keys import UnitKeys
-from hmrouter.bench.work import Finished, run_unit
+from hmrouter.bench.run.engine import Results, run
+from hmrouter.bench.run.failures import sentences
+from hmrouter.bench.run.results_cache import ResultsCache
+from hmrouter.bench.run.unit_keys import UnitKeys
+from hmrouter.bench.run.work import Finished, run_unit
 from hmrouter.errors import UnknownName
 
 Plant = Callable[..., Path]

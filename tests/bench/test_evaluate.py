@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.evaluate import choose, dense, evaluate, prepare, realise, tie_order, uniform
-from hmrouter.bench.forecasts import auc, log_loss
-from hmrouter.bench.worlds import demo_world
-from hmrouter.dataset import Dataset, Split
+from hmrouter.bench.benchmarks.worlds import demo_world
+from hmrouter.bench.judge.evaluate import choose, dense, evaluate, prepare, realise, tie_order, uniform
+from hmrouter.bench.judge.forecasts import auc, log_loss
+from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.scorers.base import Training
 from hmrouter.scorers.knn import KNN
 from hmrouter.types import Outcome, Route, Task

@@ -10,9 +10,9 @@ import pytest
 
 from hmrouter.bench.experiments import every_experiment
 from hmrouter.bench.report.write import write_report
-from hmrouter.bench.suite import plan_suite, units_of
-from hmrouter.bench.suite_page import page_of
-from hmrouter.bench.work import run_unit
+from hmrouter.bench.run.suite import plan_suite, units_of
+from hmrouter.bench.run.suite_page import page_of
+from hmrouter.bench.run.work import run_unit
 
 FORMAT = Path(__file__).parents[2] / "docs" / "results-format.md"
 FEW = ["random", "fixed", "knn", "safe", "oracle"]

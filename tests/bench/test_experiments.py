@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import Predictions, dense, predict
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Plan, Unit
 from hmrouter.bench.experiments.common import prepared, split_of
 from hmrouter.bench.experiments.forecast import coverage
 from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.experiments.sparse import thinned
-from hmrouter.dataset import Dataset, Split
+from hmrouter.bench.judge.evaluate import Predictions, dense, predict
 from hmrouter.errors import HMRouterError, InputError
+from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.scorers.fixed import Fixed
 from hmrouter.state import Floats
 from hmrouter.types import Outcome, Route, Task

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import predict
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Plan
 from hmrouter.bench.experiments.common import prepared, split_of
 from hmrouter.bench.experiments.fewshot import FewShot
 from hmrouter.bench.experiments.fewshot_report import label
 from hmrouter.bench.experiments.newcomers import REVEALED, missed, oracle_loss, probed, routes_of
-from hmrouter.features.summaries import Summaries
+from hmrouter.bench.judge.evaluate import predict
 from hmrouter.scorers.fixed import Fixed
 from hmrouter.scorers.hm import HM
+from hmrouter.scorers.hm.summaries import Summaries
 
 Plant = Callable[..., Path]
 FORMAT = Path(__file__).parents[2] / "docs" / "results-format.md"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.forecasts import auc, brier, log_loss
+from hmrouter.bench.judge.forecasts import auc, brier, log_loss
 from hmrouter.scorers.calibration_error import ece, reliability
 
 probabilities = st.integers(0, 40).map(lambda v: v / 40)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Plan, Unit
 from hmrouter.bench.experiments.heldout import HeldOut, heldout_split
-from hmrouter.bench.suite import plan_suite
-from hmrouter.bench.unit_keys import UnitKeys
+from hmrouter.bench.run.suite import plan_suite
+from hmrouter.bench.run.unit_keys import UnitKeys
 from hmrouter.errors import InputError
 from hmrouter.types import Route
 

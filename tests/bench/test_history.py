@@ -8,13 +8,13 @@ from typing import ClassVar, Self
 
 import pytest
 
-from hmrouter.bench import history
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.cells import outcomes_of
+from hmrouter.bench.benchmarks.benchmark import Benchmark
+from hmrouter.bench.benchmarks.cells import outcomes_of
 from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.base import Experiment, Plan
-from hmrouter.bench.unit_keys import UnitKeys
-from hmrouter.dataset import Dataset
+from hmrouter.bench.judge import history
+from hmrouter.bench.run.unit_keys import UnitKeys
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.history import SuiteBelief
 from hmrouter.plugins import Registry
 from hmrouter.scorers.base import Training

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
+from hmrouter.bench.benchmarks.registry import benchmarks, count_rectangles
 from hmrouter.bench.deviations import deviations
 from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.interaction_report import averaged_deviations, contrasts_of, deviation_correlation
 from hmrouter.bench.rectangles import Contrast, Rectangle, contrasts, correlation, rectangles, sign_agreement
-from hmrouter.bench.registry import benchmarks, count_rectangles
 from hmrouter.types import Route
 
 Plant = Callable[..., Path]

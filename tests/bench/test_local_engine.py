@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.base import Plan, Unit
-from hmrouter.bench.local_engine import Queue, run_local
+from hmrouter.bench.run.local_engine import Queue, run_local
 
 
 @pytest.fixture

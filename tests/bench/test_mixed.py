@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Plan, Unit
 from hmrouter.bench.experiments.mixed import Mixed, elsewhere, groups_of, joined_split
-from hmrouter.bench.unit_keys import UnitKeys
+from hmrouter.bench.run.unit_keys import UnitKeys
 
 FORMAT = Path(__file__).parents[2] / "docs" / "results-format.md"
 ROUTES = [(m, h) for m in ("ash", "birch", "cedar") for h in ("loop", "pilot")]

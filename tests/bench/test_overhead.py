@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.base import Plan
 from hmrouter.bench.experiments.overhead import present_embedders

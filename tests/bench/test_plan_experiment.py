@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import dense
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Plan
 from hmrouter.bench.experiments.common import prepared, split_of
 from hmrouter.bench.experiments.plan import LAMBDAS, NOISY, PERFECT, Plans, Side, priced_split
 from hmrouter.bench.experiments.plan_report import plan_figures, plan_sentence, plan_tables
+from hmrouter.bench.judge.evaluate import dense
 from hmrouter.bench.planning import Outlook
-from hmrouter.difficulty import Difficulty
+from hmrouter.plan.difficulty import Difficulty
 from hmrouter.types import Outcome, Route, Task
 
 Plant = Callable[..., Path]
@@ -185,7 +185,7 @@ def test_holes_and_soft_scores_are_judged(sparse_world: Benchmark, rows_of: Rows
 
 
 def outlook(cells: list[Outcome], repeated: frozenset[Route] = frozenset()) -> Outlook:
-    from hmrouter.dataset import Dataset
+    from hmrouter.evidence.dataset import Dataset
 
     data = Dataset(cells)
     shape = (len(data.tasks), len(data.routes))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.buying import BUYERS, bought
 from hmrouter.bench.experiments.base import Plan
 from hmrouter.bench.experiments.probe import Probe, newcomers

@@ -11,8 +11,8 @@ import pytest
 from hmrouter.bench.experiments import EXPERIMENTS, every_experiment
 from hmrouter.bench.experiments.base import Unit
 from hmrouter.bench.experiments.quick import Quick
-from hmrouter.bench.suite import plan_suite, units_of
-from hmrouter.bench.suite_page import page_of
+from hmrouter.bench.run.suite import plan_suite, units_of
+from hmrouter.bench.run.suite_page import page_of
 
 Plant = Callable[..., Path]
 ROUTES = [(m, h) for m in ("atlas", "birch", "cedar") for h in ("codex", "claude-code", "hermes")]

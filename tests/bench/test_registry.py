@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.registry import Benchmark, benchmarks, count_rectangles, observed_routes, status
+from hmrouter.bench.benchmarks.registry import Benchmark, benchmarks, count_rectangles, observed_routes, status
 from hmrouter.errors import LogError
 from hmrouter.names import Names
 from hmrouter.types import Route

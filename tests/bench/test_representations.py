@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.base import Plan
 from hmrouter.bench.experiments.representations import apart, joined
@@ -25,7 +25,7 @@ from hmrouter.bench.harness_vectors import (
     shuffled_share,
     vectors_of,
 )
-from hmrouter.bench.unit_keys import UnitKeys
+from hmrouter.bench.run.unit_keys import UnitKeys
 from hmrouter.errors import InputError
 from hmrouter.features.lsa import LSA
 from hmrouter.scorers.base import Training

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.results_cache import ResultsCache
+from hmrouter.bench.run.results_cache import ResultsCache
 from hmrouter.errors import OutputError
 
 KEY = {"experiment": "routing", "split": 3, "embedder": ["lsa", "1234", None], "libraries": {"numpy": "2"}}

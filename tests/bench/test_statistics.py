@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.statistics import benchmark_interval, hull_area, split_interval
+from hmrouter.bench.judge.statistics import benchmark_interval, hull_area, split_interval
 
 # -- over splits ----------------------------------------------------------------------------------------------------
 

@@ -15,9 +15,9 @@ from hmrouter.bench.experiments import EXPERIMENTS, every_experiment
 from hmrouter.bench.experiments.base import Experiment, Plan
 from hmrouter.bench.report.markdown import render_markdown
 from hmrouter.bench.report.write import write_report
-from hmrouter.bench.suite import Suite, find_benchmarks, plan_suite, run_suite, units_of, without_success
-from hmrouter.bench.suite_page import page_of
-from hmrouter.bench.work import run_unit
+from hmrouter.bench.run.suite import Suite, find_benchmarks, plan_suite, run_suite, units_of, without_success
+from hmrouter.bench.run.suite_page import page_of
+from hmrouter.bench.run.work import run_unit
 from hmrouter.errors import InputError, OutputError, UnknownName, UsageError
 
 Plant = Callable[..., Path]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hmrouter.bench.suite import plan_suite, run_suite
+from hmrouter.bench.run.suite import plan_suite, run_suite
 
 EMBEDDER = '''
 import json, os, pathlib

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.base import Interval, Plan
 from hmrouter.bench.moved_choices import Move, best_moved, exchanged, moves, one_model

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import dense, uniform
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Plan
 from hmrouter.bench.experiments.choices import best_among, blind_among, share_of
 from hmrouter.bench.experiments.common import split_of
 from hmrouter.bench.experiments.hiding import LEVELS, SETTINGS, hidden_split, ranked_routes
 from hmrouter.bench.experiments.unseen import Unseen
 from hmrouter.bench.experiments.unseen_report import label
-from hmrouter.bench.suite import plan_suite, units_of
-from hmrouter.dataset import Dataset
+from hmrouter.bench.judge.evaluate import dense, uniform
+from hmrouter.bench.run.suite import plan_suite, units_of
 from hmrouter.errors import UnknownName
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.types import Outcome, Route, Task
 
 Plant = Callable[..., Path]

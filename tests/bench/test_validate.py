@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.validate import EXAMPLES, Finding, Severity, Validation, validate
+from hmrouter.bench.benchmarks.validate import EXAMPLES, Finding, Severity, Validation, validate
 from hmrouter.errors import LogError
 from hmrouter.logs import read_benchmark
 

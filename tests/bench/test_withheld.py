@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import Predictions, choose, dense, predict, prepare, tie_order
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Plan, Unit
 from hmrouter.bench.experiments.judged import judge
-from hmrouter.dataset import Dataset, Split
+from hmrouter.bench.judge.evaluate import Predictions, choose, dense, predict, prepare, tie_order
+from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.scorers.base import Scorer, Training
 from hmrouter.scorers.fixed import Fixed
 from hmrouter.state import Floats

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hmrouter.bench.worlds import SIMULATED_SUITE, demo_world
-from hmrouter.dataset import Dataset
+from hmrouter.bench.benchmarks.worlds import SIMULATED_SUITE, demo_world
+from hmrouter.evidence.dataset import Dataset
 
 
 def test_the_same_seed_gives_the_same_world() -> None:

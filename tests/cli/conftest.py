@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from hmrouter.cli import main
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.logs import read_logs
 from hmrouter.router import Router
 from hmrouter.store import OutcomeStore

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hmrouter.cells import Cells
 from hmrouter.cli.store_benchmarks import directory_name
 from hmrouter.costs import priced
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.cells import Cells
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.logs import read_benchmark
 from hmrouter.store import OutcomeStore
 from hmrouter.types import Outcome, Route, Status, Task

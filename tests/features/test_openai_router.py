@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hmrouter.dataset import Dataset
 from hmrouter.errors import EmbedderMismatch, EndpointError, UsageError
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.features.cache import KEPT_AT_A_TIME, embed_cached
 from hmrouter.features.openai import OpenAIEmbedder
 from hmrouter.router import Router

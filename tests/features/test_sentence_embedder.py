@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmrouter.dataset import Dataset
 from hmrouter.errors import EmbedderMismatch, InputError, MissingExtra, UsageError
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.features.base import embedder_named
 from hmrouter.features.sentence import SentenceEmbedder, directory_hash
 from hmrouter.router import Router

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
-from hmrouter.dataset import Dataset
-from hmrouter.features.summaries import Summaries
-from hmrouter.ledger import task_key
+from hmrouter.evidence.dataset import Dataset
+from hmrouter.evidence.ledger import task_key
+from hmrouter.scorers.hm.summaries import Summaries
 from hmrouter.state import State
 from hmrouter.types import Outcome, Route, Status, Task
 

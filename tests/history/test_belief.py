@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.history import Record, SuiteBelief, family_of_suites, learn, records_of
 from hmrouter.scorers.base import Training
 from hmrouter.scorers.safe import Safe, SafeAlone

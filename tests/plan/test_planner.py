@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hmrouter.bench.worlds import World, demo_world
-from hmrouter.dataset import Dataset
+from hmrouter.bench.benchmarks.worlds import World, demo_world
+from hmrouter.decide.policy import Policy
 from hmrouter.errors import NoRoute, NotFitted, UsageError
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.plan import Goal, Verifier
 from hmrouter.plan.document import to_dict
-from hmrouter.policy import Policy
 from hmrouter.router import Router
-from hmrouter.router_file import read_router_file, write_router_file
+from hmrouter.router.file import read_router_file, write_router_file
 from hmrouter.state import State
 from hmrouter.types import Outcome, Route, Task
 

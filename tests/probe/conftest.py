@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.history.terms import traits
 from hmrouter.probe.posterior import PRICE, RELEASE
-from hmrouter.scorers.prior import Shares
+from hmrouter.scorers.safe.prior import Shares
 from hmrouter.state import Floats
 from hmrouter.types import Outcome, Route, Task
 

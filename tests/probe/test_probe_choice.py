@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.probe.aims import WATCHED, Best, Frontier, contrasts_of
 from hmrouter.probe.posterior import Posterior
 from hmrouter.probe.select import choose

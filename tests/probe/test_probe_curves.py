@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.probe.curves import Ability, Calibrate, Curves
 from hmrouter.types import Outcome, Route, Task
 

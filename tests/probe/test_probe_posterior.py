@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.names.models import describe_model
-from hmrouter.prices import token_cost
+from hmrouter.names.prices import token_cost
 from hmrouter.probe.posterior import PRICE, RELEASE, Posterior, prior_of
-from hmrouter.scorers.prior import Prior
+from hmrouter.scorers.safe.prior import Prior
 from hmrouter.state import Floats
 from hmrouter.types import Outcome, Route, Task
 

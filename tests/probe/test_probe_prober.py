@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from hmrouter.costs import RouteCosts
-from hmrouter.dataset import Dataset
 from hmrouter.errors import HMRouterError, InputError, NoRoute, UsageError
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.history.public import believe, shipped
 from hmrouter.probe import Goal, Prober
 from hmrouter.types import Outcome, Route, Task

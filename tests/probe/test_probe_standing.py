@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hmrouter.dataset import Dataset
 from hmrouter.errors import UsageError
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.probe import Goal, Prober
 from hmrouter.probe.standing import Rate, Standing, Worth, advice, best_of, gain_of
 from hmrouter.types import Outcome, Route, Task

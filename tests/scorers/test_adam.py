@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hmrouter.scorers.adam import Adam, Parameters
+from hmrouter.scorers.hm.adam import Adam, Parameters
 
 
 def test_parameters_are_views_of_one_vector() -> None:

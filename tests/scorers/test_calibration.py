@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from hmrouter.scorers.calibration import FLOOR, Calibration
+from hmrouter.scorers.safe.calibration import FLOOR, Calibration
 from hmrouter.state import Floats, State
 
 Truth = Callable[[Floats], Floats]

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.history.belief import SuiteBelief
 from hmrouter.history.public import believe, shipped
 from hmrouter.router import Router
 from hmrouter.scorers.base import Training
-from hmrouter.scorers.calibration import FEW_CELLS, FEW_TASKS, FOLDS, expected_rate, too_few
-from hmrouter.scorers.prior import EVEN, Prior
 from hmrouter.scorers.safe import Safe, SafeAlone
+from hmrouter.scorers.safe.calibration import FEW_CELLS, FEW_TASKS, FOLDS, expected_rate, too_few
+from hmrouter.scorers.safe.prior import EVEN, Prior
 from hmrouter.state import State
 from hmrouter.types import Outcome, Route, Task
 

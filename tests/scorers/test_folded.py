@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hmrouter.scorers import folded
-from hmrouter.scorers.folded import LN_EPS, Rows, backward, forward, score_rows
+from hmrouter.scorers.hm import folded
+from hmrouter.scorers.hm.folded import LN_EPS, Rows, backward, forward, score_rows
 
 Array = NDArray[Any]
 TOLERANCE = {"float64": 1e-9, "float32": 1e-3}

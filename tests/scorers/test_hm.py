@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmrouter.dataset import Dataset
 from hmrouter.errors import EmbedderMismatch, NotFitted
-from hmrouter.features.summaries import Summaries
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Scorer, Training
 from hmrouter.scorers.fixed import Fixed
 from hmrouter.scorers.hm import HM, ComponentOnly
+from hmrouter.scorers.hm.summaries import Summaries
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route, Status, Task
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hmrouter.scorers.adam import Parameters
-from hmrouter.scorers.network import Inputs, loss_and_gradient, shapes
+from hmrouter.scorers.hm.adam import Parameters
+from hmrouter.scorers.hm.network import Inputs, loss_and_gradient, shapes
 from hmrouter.state import Floats
 
 M, H, K, B, D, FACTORS, SIDE = 3, 2, 5, 4, 6, 8, 3

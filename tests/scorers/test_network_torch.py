@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmrouter.dataset import Dataset
-from hmrouter.features.summaries import Summaries
-from hmrouter.scorers.adam import Adam, Parameters
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Training
 from hmrouter.scorers.hm import HM
-from hmrouter.scorers.network import Inputs, loss_and_gradient, shapes
+from hmrouter.scorers.hm.adam import Adam, Parameters
+from hmrouter.scorers.hm.network import Inputs, loss_and_gradient, shapes
+from hmrouter.scorers.hm.summaries import Summaries
 from hmrouter.state import Floats
 from hmrouter.types import Outcome, Route, Task
 

@@ -12,15 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.checks import LAWS, Law
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.router import Router
-from hmrouter.scorers import cross_fit, gain
 from hmrouter.scorers.base import Training
-from hmrouter.scorers.cross_fit import Cells
-from hmrouter.scorers.gain import Gain, gains_by_task
-from hmrouter.scorers.kinds import Kinds
-from hmrouter.scorers.per_task import SHARE, PerTask
-from hmrouter.scorers.safe import Safe
+from hmrouter.scorers.safe import Safe, cross_fit, gain
+from hmrouter.scorers.safe.cross_fit import Cells
+from hmrouter.scorers.safe.gain import Gain, gains_by_task
+from hmrouter.scorers.safe.kinds import Kinds
+from hmrouter.scorers.safe.per_task import SHARE, PerTask
 from hmrouter.state import Floats
 from hmrouter.types import Outcome, Route, Task
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hmrouter.cells import Ints
-from hmrouter.dataset import Dataset
-from hmrouter.ledger import Ledger
-from hmrouter.scorers import pooled as module
-from hmrouter.scorers.pooled import Pooled
-from hmrouter.scorers.prior import EVEN, Prior, Shares, scale_of
+from hmrouter.evidence.cells import Ints
+from hmrouter.evidence.dataset import Dataset
+from hmrouter.evidence.ledger import Ledger
+from hmrouter.scorers.safe import pooled as module
+from hmrouter.scorers.safe.pooled import Pooled
+from hmrouter.scorers.safe.prior import EVEN, Prior, Shares, scale_of
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route, Task
 

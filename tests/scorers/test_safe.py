@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from hmrouter.dataset import Dataset
 from hmrouter.errors import EmbedderMismatch, NotFitted
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.router import Router
 from hmrouter.scorers.base import Training, sigmoid
-from hmrouter.scorers.pooled import Pooled
-from hmrouter.scorers.prior import Prior, Shares
-from hmrouter.scorers.safe import FEATURES, Safe, features_of
+from hmrouter.scorers.safe.pooled import Pooled
+from hmrouter.scorers.safe.prior import Prior, Shares
+from hmrouter.scorers.safe.scorer import FEATURES, Safe, features_of
 from hmrouter.state import Floats
 from hmrouter.types import Outcome, Route, Task
 

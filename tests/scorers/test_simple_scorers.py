@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.dataset import Dataset
 from hmrouter.errors import EmbedderMismatch, NotFitted
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Scorer, Training, logit_of_mean, sigmoid
 from hmrouter.scorers.component_average import ComponentAverage
 from hmrouter.scorers.fixed import Fixed

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pytest
 
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.features.base import Embedder, Vectors
 from hmrouter.features.cache import VectorCache, embed_cached, embed_tasks
 from hmrouter.router import Router

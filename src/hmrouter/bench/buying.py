@@ -16,12 +16,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hmrouter.dataset import Dataset
+from hmrouter.decide.uncertainty import square_root
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.probe.aims import Best
 from hmrouter.probe.posterior import Posterior
 from hmrouter.probe.select import choose
 from hmrouter.scorers.base import Belief
-from hmrouter.uncertainty import square_root
 
 Bools = NDArray[np.bool_]
 GROWTH = 1.5

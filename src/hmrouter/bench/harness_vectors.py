@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hmrouter.scorers.hm import HM
-from hmrouter.scorers.network import Inputs, encode
+from hmrouter.scorers.hm.network import Inputs, encode
 from hmrouter.state import Floats
 
 PERMUTATIONS = 10_000

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hmrouter.bench.evaluate import dense, tie_order
-from hmrouter.cells import Bools, Ints
-from hmrouter.dataset import Dataset
-from hmrouter.difficulty import Difficulty, passed
+from hmrouter.bench.judge.evaluate import dense, tie_order
+from hmrouter.evidence.cells import Bools, Ints
+from hmrouter.evidence.dataset import Dataset
+from hmrouter.plan.difficulty import Difficulty, passed
 from hmrouter.plan.goal import Goal
 from hmrouter.plan.steps import Steps
 from hmrouter.plan.verifier import Verifier

@@ -65,7 +65,7 @@ def asked_task(text: str, suite: str | None) -> Task:
 
 def asked_pool(file: Path | None) -> tuple[Route, ...] | None:
     """The routes of a pool file, None without one."""
-    from hmrouter.pool import read_pool
+    from hmrouter.decide.pool import read_pool
 
     if file is not None and not os.path.lexists(file):
         raise InputError(

@@ -14,7 +14,7 @@ from hmrouter.cli.output import Json, console, print_json, say, table
 from hmrouter.errors import HMRouterError, InputError
 
 if TYPE_CHECKING:
-    from hmrouter.bench.registry import Benchmark
+    from hmrouter.bench.benchmarks.registry import Benchmark
 
 app = typer.Typer(no_args_is_help=True, help="hm-router-bench: the paper's experiments on the benchmarks you have.")
 
@@ -29,9 +29,9 @@ def list_benchmarks(
     as_json: Json = False,
 ) -> None:
     """The paper's benchmarks and which of them are present under --data; the experiments and the methods."""
+    from hmrouter.bench.benchmarks.registry import status
     from hmrouter.bench.experiments import EXPERIMENTS
     from hmrouter.bench.methods import METHODS, REFERENCES
-    from hmrouter.bench.registry import status
 
     places = status(data or [])
     methods = [*METHODS.names(), *(r for r in REFERENCES if r not in METHODS.names())]
@@ -75,7 +75,7 @@ def _where_to_get(missing: list[Benchmark]) -> None:
 @app.command("validate")
 def validate_benchmarks(data: Data, as_json: Json = False) -> None:
     """Check benchmark directories: duplicates, scores, unknown tasks, density, rectangles, costs, texts."""
-    from hmrouter.bench.validate import validate
+    from hmrouter.bench.benchmarks.validate import validate
     from hmrouter.logs import benchmark_directories
 
     reports = [validate(d) for path in data for d in benchmark_directories(path)]
@@ -121,8 +121,8 @@ def run(
     from hmrouter.bench.report.index import write_index
     from hmrouter.bench.report.markdown import table_markdown
     from hmrouter.bench.report.write import write_report
-    from hmrouter.bench.suite import plan_suite, run_suite
-    from hmrouter.bench.suite_page import page_of
+    from hmrouter.bench.run.suite import plan_suite, run_suite
+    from hmrouter.bench.run.suite_page import page_of
 
     given = _listed(",".join(experiment))
     names = every_experiment() if "all" in given else given

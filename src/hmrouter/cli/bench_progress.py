@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hmrouter.bench.experiments.base import Unit
-    from hmrouter.bench.work import Finished
+    from hmrouter.bench.run.work import Finished
 
 Kind = tuple[str, str]
 """Experiment and method."""

@@ -32,10 +32,10 @@ def demo(
 
     Nothing in the second part is a real result: models, harnesses, tasks and outcomes are invented.
     """
-    from hmrouter.bench.worlds import demo_world
-    from hmrouter.dataset import Dataset
-    from hmrouter.decisions import to_dict
+    from hmrouter.bench.benchmarks.worlds import demo_world
+    from hmrouter.decide.document import to_dict
     from hmrouter.errors import OutputError
+    from hmrouter.evidence.dataset import Dataset
     from hmrouter.files import sole_writer
     from hmrouter.router import Router
     from hmrouter.store import OutcomeStore
@@ -102,7 +102,7 @@ def _typed() -> str:
 
 
 def _compare(data: Any) -> list[dict[str, Any]]:
-    from hmrouter.bench.evaluate import evaluate, prepare
+    from hmrouter.bench.judge.evaluate import evaluate, prepare
 
     splits = [(s, *prepare(s)) for s in data.splits(3)]
     results = []

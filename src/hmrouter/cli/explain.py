@@ -18,7 +18,8 @@ def explain(
 
     Example: `hmrouter route "Fix the failing CI job" --json | hmrouter explain -`
     """
-    from hmrouter import decisions
+    from hmrouter.decide.document import elsewhere_from_json, from_json, to_dict
+    from hmrouter.decide.explanation import comparison, in_words
     from hmrouter.errors import InputError
 
     if decision == "-" or decision.lstrip().startswith("{"):
@@ -31,11 +32,10 @@ def explain(
             raise InputError(
                 f"cannot read the decision {decision}: {reason}; give a file with what `hmrouter route --json` printed"
             ) from e
-    made, elsewhere = decisions.from_json(text), decisions.elsewhere_from_json(text)
-    lines = decisions.explain(made, elsewhere)
+    made, elsewhere = from_json(text), elsewhere_from_json(text)
+    lines = in_words(made, elsewhere)
     if as_json:
-        shown = decisions.to_dict(made, elsewhere)
-        print_json(shown | {"comparison": decisions.comparison(made), "explanation": lines})
+        print_json(to_dict(made, elsewhere) | {"comparison": comparison(made), "explanation": lines})
         return
     for line in lines:
         typer.echo(line)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from hmrouter.errors import UnknownName, UsageError
-from hmrouter.fading import HalfLife
+from hmrouter.evidence.fading import HalfLife
 
 Option = Annotated[
     str | None,

@@ -14,8 +14,8 @@ from hmrouter.cli.output import DEFAULT_STORE, Json, console, print_json, say, t
 from hmrouter.cli.words import counted
 
 if TYPE_CHECKING:
-    from hmrouter.dataset import Dataset
-    from hmrouter.fading import HalfLife
+    from hmrouter.evidence.dataset import Dataset
+    from hmrouter.evidence.fading import HalfLife
     from hmrouter.history.public import Tables
     from hmrouter.history.records import Record
     from hmrouter.router import Router
@@ -156,7 +156,7 @@ def known_elsewhere(
 ) -> list[Record]:
     """What has a say about a workload of these suites with the outcomes `data`: tables, other suites of the store."""
     from hmrouter.costs import priced
-    from hmrouter.dataset import Dataset
+    from hmrouter.evidence.dataset import Dataset
     from hmrouter.history.public import Tables, families, own_families
     from hmrouter.history.records import records_of
 
@@ -180,8 +180,8 @@ def known_elsewhere(
 def router_of_history(known: Known, suite: str | None, store: str = DEFAULT_STORE, embedder: str = "lsa") -> Router:
     """A router without training one: own outcomes of the store, if there is one, and what is known from elsewhere."""
     from hmrouter.costs import priced
-    from hmrouter.dataset import Dataset
     from hmrouter.errors import InputError
+    from hmrouter.evidence.dataset import Dataset
     from hmrouter.router import Router
 
     with opened_store(store) as kept:

@@ -16,7 +16,7 @@ from hmrouter.features.base import Embedder
 from hmrouter.features.cache import embed_cached
 from hmrouter.logs import Notes, Part, Refusals, Request, find_logs
 from hmrouter.logs.base import shown
-from hmrouter.prices import filled
+from hmrouter.names.prices import filled
 from hmrouter.store import OutcomeStore
 from hmrouter.types import text_hash
 

@@ -217,6 +217,6 @@ def dollars(value: float | None, guessed: bool = False) -> str:
     >>> dollars(0.5), dollars(0.5, guessed=True), dollars(None, guessed=True)
     ('$0.50', '~$0.50', '-')
     """
-    from hmrouter.policy import show_dollars
+    from hmrouter.decide.policy import show_dollars
 
     return "-" if value is None else f"{'~' * guessed}{show_dollars(value)}"

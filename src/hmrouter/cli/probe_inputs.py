@@ -62,9 +62,9 @@ class Given:
 def gather(asked: Asked) -> Given:
     """Read the store, the tasks and the tables, and put them together."""
     from hmrouter.costs import RouteCosts, priced
-    from hmrouter.dataset import Dataset
+    from hmrouter.decide.pool import select
+    from hmrouter.evidence.dataset import Dataset
     from hmrouter.history.public import Background, believe
-    from hmrouter.pool import select
     from hmrouter.probe import Prober
     from hmrouter.probe.handover import task_folders
 
@@ -153,8 +153,8 @@ def _names(file: Path | None) -> list[str]:
 def _asked_pairs(asked: Asked, base: Sequence[Route]) -> tuple[Route, ...]:
     """The pairs that are asked about: one by name, those of a new model with the pool's harnesses, of a new harness
     with its models. Names are taken as written where the pool has them so, else in their canonical form."""
+    from hmrouter.decide.pool import canonical_route
     from hmrouter.names import canonical_harness, canonical_model
-    from hmrouter.pool import canonical_route
 
     out: list[Route] = []
     if asked.pair is not None:

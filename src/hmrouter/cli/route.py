@@ -40,8 +40,8 @@ from hmrouter.types import Candidate, Decision
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hmrouter.decisions import Elsewhere as SeenElsewhere
-    from hmrouter.policy import Policy
+    from hmrouter.decide.document import Elsewhere as SeenElsewhere
+    from hmrouter.decide.policy import Policy
     from hmrouter.router import Router
 
 EVIDENCE = "runs of pair /\nmodel / harness"
@@ -84,8 +84,8 @@ def route(
 
     Example: `hmrouter route "Fix the failing CI job" --allow harness=codex,claude-code --max-cost 2`
     """
+    from hmrouter.decide.pool import canonical_route
     from hmrouter.errors import EmbedderMismatch
-    from hmrouter.pool import canonical_route
 
     task = asked_task(text, suite)
     loaded, untrained = asked_router(router, history, suite, store, embedder or "lsa")
@@ -138,7 +138,7 @@ def public_answer(
 
 def show(decision: Decision, elsewhere: SeenElsewhere | None = None, as_json: bool = False, verdict: str = "") -> None:
     """Print a decision; `verdict`: what became of the incumbent."""
-    from hmrouter.decisions import to_dict
+    from hmrouter.decide.document import to_dict
 
     if as_json:
         print_json(to_dict(decision, elsewhere))

@@ -61,7 +61,7 @@ def train(
     Example: `hmrouter train --suite our-repo --out our-repo.hmr`
     """
     from hmrouter.costs import priced
-    from hmrouter.dataset import Dataset
+    from hmrouter.evidence.dataset import Dataset
     from hmrouter.features.descriptions import HarnessDescriptions
     from hmrouter.files import sole_writer
     from hmrouter.router import Router

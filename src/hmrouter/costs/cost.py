@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from hmrouter.prices import filled
+from hmrouter.names.prices import filled
 from hmrouter.types import Outcome, Status
 
 Interval = tuple[float, float]
+BASES = ("route", "model+harness", "model", "harness", "history", "history estimate", "unknown")
+"""What an expected cost may rest on: own runs of the pair, estimates from its parts, what other suites report."""
 
 
 class Cost(NamedTuple):
@@ -21,8 +23,7 @@ class Cost(NamedTuple):
 
     dollars: float | None
     basis: str
-    """`route` (its own runs), `model+harness`, `model`, `harness` (estimates) or `unknown`; a router that knows other
-    suites adds `history` and `history estimate`."""
+    """One of `BASES`."""
     interval: Interval | None = None
     """90% interval of the expected dollars, None where it is not known."""
     seconds: float | None = None

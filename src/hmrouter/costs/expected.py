@@ -7,12 +7,12 @@ from typing import Self
 
 import numpy as np
 
-from hmrouter.cells import Bools
 from hmrouter.costs.by_text import TextFactor
 from hmrouter.costs.cost import Cost, spent
 from hmrouter.costs.shrunk import LEAST, Level, Shrunk, Variances, spread_of
-from hmrouter.dataset import Dataset
-from hmrouter.means import RouteMeans
+from hmrouter.evidence.cells import Bools
+from hmrouter.evidence.dataset import Dataset
+from hmrouter.evidence.means import RouteMeans
 from hmrouter.state import Array, Floats, State
 from hmrouter.types import Outcome, Route, Status
 

@@ -11,8 +11,8 @@ from typing import Self
 import numpy as np
 
 from hmrouter.costs.cost import Cost
-from hmrouter.dataset import Dataset
-from hmrouter.means import RouteMeans
+from hmrouter.evidence.dataset import Dataset
+from hmrouter.evidence.means import RouteMeans
 from hmrouter.state import State
 from hmrouter.types import Outcome, Route, Status
 

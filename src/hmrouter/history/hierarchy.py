@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hmrouter.dataset import hash_rank
+from hmrouter.evidence.dataset import hash_rank
 from hmrouter.history.terms import TERMS, Point, shared
 from hmrouter.state import Floats
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.types import Route
 
 

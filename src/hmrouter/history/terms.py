@@ -18,7 +18,7 @@ import numpy as np
 
 from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.names.models import ModelTable
-from hmrouter.prices import token_cost
+from hmrouter.names.prices import token_cost
 from hmrouter.state import Floats
 from hmrouter.types import Route
 

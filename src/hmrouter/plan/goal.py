@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hmrouter.decide.policy import show_dollars
 from hmrouter.errors import NoRoute, UsageError
 from hmrouter.plan.search import LEAST_WEIGHT, WIDTH, Found, Level, best, search
 from hmrouter.plan.steps import Steps
-from hmrouter.policy import show_dollars
 from hmrouter.state import Floats
 
 MOST_ATTEMPTS = 10

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hmrouter.costs import Cost
-from hmrouter.difficulty import Difficulty
+from hmrouter.decide.policy import Policy
+from hmrouter.decide.uncertainty import square_root
+from hmrouter.plan.difficulty import Difficulty
 from hmrouter.plan.goal import Goal
 from hmrouter.plan.search import LEAST_WEIGHT
 from hmrouter.plan.steps import Steps
 from hmrouter.plan.verifier import Verifier
-from hmrouter.policy import Policy
 from hmrouter.scorers.base import Z90, Scorer
 from hmrouter.state import Floats
 from hmrouter.types import Attempt, Evidence, Plan, Route, Task
-from hmrouter.uncertainty import square_root
 
 ATTEMPTS = 3
 DRAWS = 200

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hmrouter.cells import Ints
+from hmrouter.evidence.cells import Ints
 from hmrouter.plan.steps import Steps
 from hmrouter.state import Floats
 

@@ -8,7 +8,7 @@ from math import comb
 
 import numpy as np
 
-from hmrouter.cells import Ints
+from hmrouter.evidence.cells import Ints
 from hmrouter.plan.verifier import Verifier
 from hmrouter.state import Floats
 

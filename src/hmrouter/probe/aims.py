@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from hmrouter.cells import Ints
+from hmrouter.evidence.cells import Ints
 from hmrouter.probe.posterior import Posterior
 from hmrouter.state import Floats
 

@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from hmrouter.cells import Cells, Ints
+from hmrouter.evidence.cells import Cells, Ints
 from hmrouter.probe.aims import Told
 from hmrouter.state import Floats
 

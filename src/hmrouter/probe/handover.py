@@ -11,8 +11,8 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from hmrouter.dataset import hash_rank
 from hmrouter.errors import InputError, OutputError, UsageError
+from hmrouter.evidence.dataset import hash_rank
 from hmrouter.files import atomic_write, require_writable
 from hmrouter.names.models import describe_model
 from hmrouter.probe.batch import Suggestion

@@ -18,11 +18,11 @@ from typing import Self
 
 import numpy as np
 
-from hmrouter.cells import Ints
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.cells import Ints
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Belief
-from hmrouter.scorers.pooled import Pooled, take_away
-from hmrouter.scorers.prior import Prior, Shares
+from hmrouter.scorers.safe.pooled import Pooled, take_away
+from hmrouter.scorers.safe.prior import Prior, Shares
 from hmrouter.state import Floats
 from hmrouter.types import Route
 

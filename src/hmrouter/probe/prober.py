@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmrouter.costs import ExpectedCosts, RouteCosts, nearest
-from hmrouter.dataset import Dataset, hash_rank
+from hmrouter.decide.policy import show_dollars
 from hmrouter.errors import InputError, NoRoute, UsageError
-from hmrouter.policy import show_dollars
+from hmrouter.evidence.dataset import Dataset, hash_rank
 from hmrouter.probe.aims import Best, Frontier
 from hmrouter.probe.batch import Batch, Goal, Suggestion
 from hmrouter.probe.curves import Ability, Calibrate, Curves

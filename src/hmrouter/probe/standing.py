@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hmrouter.decide.policy import show_dollars
+from hmrouter.decide.uncertainty import best_and_regret
 from hmrouter.errors import UsageError
-from hmrouter.policy import show_dollars
 from hmrouter.probe.aims import contrasts_of
 from hmrouter.probe.posterior import Posterior
 from hmrouter.scorers.base import Z90
 from hmrouter.types import Route
-from hmrouter.uncertainty import best_and_regret
 
 WIDER = 1.3
 """Successes and failures are no Gaussian numbers. In simulated worlds of them the leader was the best in 80 of 100

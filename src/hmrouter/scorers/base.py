@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from hmrouter.dataset import Dataset
 from hmrouter.errors import EmbedderMismatch, NotFitted
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.plugins import Registry
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route

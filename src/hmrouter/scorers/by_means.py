@@ -6,8 +6,8 @@ from typing import Self
 
 import numpy as np
 
-from hmrouter.ledger import Ledger
-from hmrouter.means import RouteMeans
+from hmrouter.evidence.ledger import Ledger
+from hmrouter.evidence.means import RouteMeans
 from hmrouter.scorers.base import Scorer, Training
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hmrouter.means import RouteMeans
+from hmrouter.evidence.means import RouteMeans
 from hmrouter.scorers.base import logit_of_mean
 from hmrouter.scorers.by_means import ByMeans
 from hmrouter.state import Floats

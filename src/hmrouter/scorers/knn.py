@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hmrouter.ledger import Ledger
+from hmrouter.evidence.ledger import Ledger
 from hmrouter.scorers.base import Scorer, Training, logit_of_mean, require_dims
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route

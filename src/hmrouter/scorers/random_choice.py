@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hmrouter.means import RouteMeans
+from hmrouter.evidence.means import RouteMeans
 from hmrouter.scorers.base import Scorer, Training, logit_of_mean
 from hmrouter.state import Floats, State
 from hmrouter.types import Route

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Scorer, require_dims
 from hmrouter.state import Array, Floats, State
 from hmrouter.types import Route

@@ -10,7 +10,7 @@ import numpy as np
 
 from hmrouter.bench.baselines.atomic import Atomic
 from hmrouter.bench.baselines.clusters import cluster, nearness
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Training
 from hmrouter.state import Array, Floats
 from hmrouter.types import Route

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from hmrouter.bench.baselines.avengers import Avengers
-from hmrouter.dataset import Dataset
 from hmrouter.errors import UsageError
-from hmrouter.means import RouteMeans
+from hmrouter.evidence.dataset import Dataset
+from hmrouter.evidence.means import RouteMeans
 from hmrouter.state import Array, Floats
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from hmrouter.bench.baselines.atomic import Atomic
 from hmrouter.bench.baselines.task_batches import Batch, TaskBatches
-from hmrouter.dataset import Dataset
 from hmrouter.errors import MissingExtra
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Training
 from hmrouter.scorers.rng import named_rng
 from hmrouter.state import Array, Floats

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.quick import Quick
-from hmrouter.bench.history import listens, others
+from hmrouter.bench.judge.history import listens, others
 
 Row = Mapping[str, Any]
 """One line of results.json; see docs/results-format.md."""

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hmrouter.bench.evaluate import Predictions, choose, dense, realise, uniform
 from hmrouter.bench.experiments.base import Unit
 from hmrouter.bench.experiments.common import row
-from hmrouter.dataset import Dataset
+from hmrouter.bench.judge.evaluate import Predictions, choose, dense, realise, uniform
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.state import Floats
 
 Bools = NDArray[np.bool_]

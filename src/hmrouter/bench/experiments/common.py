@@ -7,10 +7,10 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import Metrics, prepare
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Plan, Unit
-from hmrouter.dataset import Dataset, Split
+from hmrouter.bench.judge.evaluate import Metrics, prepare
+from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.features.base import embedder_named
 from hmrouter.scorers.base import Training
 from hmrouter.state import Floats

@@ -14,16 +14,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.budgets import TEST_RULE, TRAINING_RULE, Frontiers, Rule
-from hmrouter.bench.evaluate import choose, dense, predict, realise, tie_order, uniform
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
 from hmrouter.bench.experiments.common import prepared, product_of, row, split_of
 from hmrouter.bench.experiments.summaries import mean_of
+from hmrouter.bench.judge.budgets import TEST_RULE, TRAINING_RULE, Frontiers, Rule
+from hmrouter.bench.judge.evaluate import choose, dense, predict, realise, tie_order, uniform
 from hmrouter.bench.methods import METHODS
 from hmrouter.costs import RouteCosts
-from hmrouter.dataset import Dataset, Split
 from hmrouter.errors import InputError
+from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.state import Floats
 
 LAMBDAS = (0.0, *(float(f"{v:.3g}") for v in np.geomspace(1e-3, 30.0, 24)))

@@ -14,17 +14,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import Predictions, choose, dense, predict, tie_order, uniform
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
 from hmrouter.bench.experiments.choices import row_of, share_of
 from hmrouter.bench.experiments.common import prepared, split_of
 from hmrouter.bench.experiments.fewshot_report import curve_figures, curve_tables, ends_sentence
 from hmrouter.bench.experiments.newcomers import REVEALED, mask_of, missed, oracle_loss, probed, routes_of
 from hmrouter.bench.experiments.quick import Quick
-from hmrouter.bench.history import informed
+from hmrouter.bench.judge.evaluate import Predictions, choose, dense, predict, tie_order, uniform
+from hmrouter.bench.judge.history import informed
 from hmrouter.bench.methods import METHODS
-from hmrouter.dataset import Dataset
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.types import Route
 
 

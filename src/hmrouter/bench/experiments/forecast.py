@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import Predictions
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
 from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
 from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.experiments.sparse import thinned
 from hmrouter.bench.experiments.summaries import benchmark_means, distinct, known, mean_of
-from hmrouter.bench.forecasts import auc, brier, log_loss
-from hmrouter.dataset import Dataset
+from hmrouter.bench.judge.evaluate import Predictions
+from hmrouter.bench.judge.forecasts import auc, brier, log_loss
+from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.calibration_error import BINS, ece, reliability
 
 SETTINGS = ("full", "routes2-5")

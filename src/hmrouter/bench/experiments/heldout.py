@@ -13,17 +13,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.cells import outcomes_of
-from hmrouter.bench.evaluate import dense, predict, tie_order, uniform
+from hmrouter.bench.benchmarks.benchmark import Benchmark
+from hmrouter.bench.benchmarks.cells import outcomes_of
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
 from hmrouter.bench.experiments.choices import BY_ROUTE, best_among, row_of
 from hmrouter.bench.experiments.common import ALL_METHODS, prepared, product_of, split_of
 from hmrouter.bench.experiments.heldout_report import heldout_figures, heldout_tables, means_sentence
 from hmrouter.bench.experiments.quick import Quick
-from hmrouter.bench.history import believed_of, listens, others
-from hmrouter.dataset import Dataset, Split
+from hmrouter.bench.judge.evaluate import dense, predict, tie_order, uniform
+from hmrouter.bench.judge.history import believed_of, listens, others
 from hmrouter.errors import InputError
+from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.scorers.base import Training
 
 

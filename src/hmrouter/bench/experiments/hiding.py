@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from hmrouter.dataset import Dataset, Split, hash_rank
 from hmrouter.errors import InputError
+from hmrouter.evidence.dataset import Dataset, Split, hash_rank
 from hmrouter.types import Route
 
 BEST_FIRST, RANDOM = "best-first", "random"

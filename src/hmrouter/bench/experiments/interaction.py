@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.deviations import deviations
-from hmrouter.bench.evaluate import dense
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
 from hmrouter.bench.experiments.common import prepared, product_of, split_of
 from hmrouter.bench.experiments.interaction_report import deviation_figures, interaction_tables, main_finding
 from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.experiments.quick import Quick
+from hmrouter.bench.judge.evaluate import dense
 from hmrouter.bench.methods import METHODS, REFERENCES
 from hmrouter.bench.rectangles import Contrast, contrasts, correlation, rectangles, sign_agreement
 from hmrouter.scorers.base import Scorer

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hmrouter.bench import evaluate
-from hmrouter.bench.evaluate import Predictions
 from hmrouter.bench.experiments.base import Plan, Unit
 from hmrouter.bench.experiments.common import prepared, row
-from hmrouter.bench.history import informed
-from hmrouter.dataset import Split
+from hmrouter.bench.judge import evaluate
+from hmrouter.bench.judge.evaluate import Predictions
+from hmrouter.bench.judge.history import informed
 from hmrouter.errors import InputError
+from hmrouter.evidence.dataset import Split
 from hmrouter.scorers.base import Scorer, Training
 from hmrouter.state import Floats
 

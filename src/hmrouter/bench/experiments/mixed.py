@@ -14,17 +14,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.cells import outcomes_of
-from hmrouter.bench.evaluate import dense, predict, tie_order, uniform
+from hmrouter.bench.benchmarks.benchmark import Benchmark
+from hmrouter.bench.benchmarks.cells import outcomes_of
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
 from hmrouter.bench.experiments.choices import best_among, row_of
 from hmrouter.bench.experiments.common import prepared
 from hmrouter.bench.experiments.mixed_report import mixed_figures, mixed_sentence, mixed_tables
-from hmrouter.bench.history import believed, listens, others
+from hmrouter.bench.judge.evaluate import dense, predict, tie_order, uniform
+from hmrouter.bench.judge.history import believed, listens, others
 from hmrouter.bench.methods import METHODS
-from hmrouter.dataset import Dataset, Split
 from hmrouter.errors import InputError
+from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.scorers.base import Scorer
 from hmrouter.state import Floats
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hmrouter.bench.cells import outcomes_of
-from hmrouter.bench.evaluate import Predictions, dense
-from hmrouter.dataset import Dataset, Split
+from hmrouter.bench.benchmarks.cells import outcomes_of
+from hmrouter.bench.judge.evaluate import Predictions, dense
+from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.scorers.base import Scorer, Training
 from hmrouter.state import Floats
 from hmrouter.types import Route

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Series, Table, Unit
 from hmrouter.bench.experiments.common import prepared, split_of
 from hmrouter.bench.experiments.judged import judge
@@ -22,8 +22,8 @@ from hmrouter.bench.experiments.overhead_report import overhead_sentence, overhe
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.experiments.summaries import distinct
 from hmrouter.bench.methods import METHODS, REFERENCES
-from hmrouter.dataset import Split
 from hmrouter.errors import HMRouterError, NotFitted
+from hmrouter.evidence.dataset import Split
 from hmrouter.features.base import EMBEDDERS, embedder_named
 
 TIMED = 40

@@ -14,17 +14,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import Metrics, choose, dense, judge, predict, tie_order
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
 from hmrouter.bench.experiments.common import prepared, product_of, row, split_of
 from hmrouter.bench.experiments.cost import costed, costed_pool
 from hmrouter.bench.experiments.plan_report import plan_figures, plan_sentence, plan_tables
+from hmrouter.bench.judge.evaluate import Metrics, choose, dense, judge, predict, tie_order
 from hmrouter.bench.methods import METHODS, REFERENCES
 from hmrouter.bench.planning import Outlook, Sums
 from hmrouter.costs import RouteCosts
-from hmrouter.dataset import Dataset, Split, hash_rank
 from hmrouter.errors import InputError
+from hmrouter.evidence.dataset import Dataset, Split, hash_rank
 from hmrouter.plan.verifier import Verifier
 from hmrouter.scorers.base import Training
 from hmrouter.state import Floats

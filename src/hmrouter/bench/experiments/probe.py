@@ -18,19 +18,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.buying import BUYERS, Bools, bought
-from hmrouter.bench.evaluate import dense
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
 from hmrouter.bench.experiments.probe_report import BOUGHT, SEEN, probe_figures, probe_sentence, probe_tables
 from hmrouter.bench.experiments.quick import Quick
-from hmrouter.bench.history import believed, others
-from hmrouter.cells import Ints
-from hmrouter.dataset import Dataset, hash_rank
+from hmrouter.bench.judge.evaluate import dense
+from hmrouter.bench.judge.history import believed, others
+from hmrouter.evidence.cells import Ints
+from hmrouter.evidence.dataset import Dataset, hash_rank
 from hmrouter.probe.curves import Ability, Curves
 from hmrouter.probe.posterior import Posterior
 from hmrouter.scorers.base import Belief
-from hmrouter.scorers.pooled import Pooled
+from hmrouter.scorers.safe.pooled import Pooled
 from hmrouter.state import Floats
 from hmrouter.types import Route
 

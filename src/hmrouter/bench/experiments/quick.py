@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hmrouter.dataset import hash_rank
+from hmrouter.evidence.dataset import hash_rank
 
 if TYPE_CHECKING:
     from hmrouter.bench.experiments.base import Unit

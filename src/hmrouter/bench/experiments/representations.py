@@ -17,15 +17,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.cells import outcomes_of
+from hmrouter.bench.benchmarks.benchmark import Benchmark
+from hmrouter.bench.benchmarks.cells import outcomes_of
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
 from hmrouter.bench.experiments.common import prepared, split_of
 from hmrouter.bench.experiments.representations_report import family_tables, nearest_sentence, vector_figure
 from hmrouter.bench.harness_vectors import cosines, vectors_of
-from hmrouter.bench.history import others
-from hmrouter.dataset import Dataset, Split
+from hmrouter.bench.judge.history import others
 from hmrouter.errors import InputError
+from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.scorers.hm import HM
 from hmrouter.state import Floats

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Series, Table, Unit
 from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
 from hmrouter.bench.experiments.judged import judge

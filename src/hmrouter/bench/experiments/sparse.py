@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hmrouter.bench.benchmark import Benchmark
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
 from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
 from hmrouter.bench.experiments.judged import judge
@@ -24,7 +24,7 @@ from hmrouter.bench.experiments.summaries import (
     mean_of,
     overall_difference,
 )
-from hmrouter.dataset import Dataset, Split, hash_rank
+from hmrouter.evidence.dataset import Dataset, Split, hash_rank
 
 SETTINGS = ("full", "tasks10", "tasks20", "tasks30", "routes2-5", "tasks20_routes2-5")
 """tasksN: that percentage of the training tasks, all their routes; routes2-5: each task seen on 2-5 random routes."""

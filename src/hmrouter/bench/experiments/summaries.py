@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from hmrouter.bench.experiments.base import Cell, Interval, Row, Table
+from hmrouter.bench.judge.statistics import benchmark_interval, split_interval
 from hmrouter.bench.methods import REFERENCES
-from hmrouter.bench.statistics import benchmark_interval, split_interval
-from hmrouter.dataset import TRAINING_SHARE
+from hmrouter.evidence.dataset import TRAINING_SHARE
 
 ACCURACY = "normalized_accuracy"
 

@@ -14,15 +14,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import Metrics, choose, dense, realise
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
 from hmrouter.bench.experiments.common import product_of, row, split_of
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.experiments.transfer_report import loss_figure, loss_sentence, pair_figures, transfer_tables
+from hmrouter.bench.judge.evaluate import Metrics, choose, dense, realise
 from hmrouter.bench.moved_choices import Move, any_of, best_moved, best_of, exchanged, moves, one_model
-from hmrouter.dataset import Dataset, Split
 from hmrouter.errors import InputError
+from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.scorers.rng import named_rng
 
 PAIRS = "pairs"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from hmrouter.bench.experiments.base import Cell, Figure, Interval, Row, Series, Table
 from hmrouter.bench.experiments.summaries import accuracy_table, benchmark_means, distinct, known, mean_of
-from hmrouter.bench.statistics import benchmark_interval, split_interval
-from hmrouter.dataset import TRAINING_SHARE
+from hmrouter.bench.judge.statistics import benchmark_interval, split_interval
+from hmrouter.evidence.dataset import TRAINING_SHARE
 
 MOVED, LUCK = "oracle_moved", "oracle_moved_exchanged"
 BESIDE = 0.2

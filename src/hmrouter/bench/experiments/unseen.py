@@ -15,14 +15,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hmrouter.bench.benchmark import Benchmark
-from hmrouter.bench.evaluate import Predictions, dense, predict, tie_order, uniform
+from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
 from hmrouter.bench.experiments.choices import best_among, blind_among, row_of, share_of
 from hmrouter.bench.experiments.common import prepared, product_of, split_of
 from hmrouter.bench.experiments.hiding import OBSERVED, SETTINGS, hidden_split
 from hmrouter.bench.experiments.unseen_report import hardest_sentence, level_figures, level_tables
-from hmrouter.bench.history import informed
+from hmrouter.bench.judge.evaluate import Predictions, dense, predict, tie_order, uniform
+from hmrouter.bench.judge.history import informed
 from hmrouter.errors import InputError
 
 

@@ -1,0 +1,1 @@
+"""Benchmark directories: reading, checking, the paper's registry, and planted worlds."""

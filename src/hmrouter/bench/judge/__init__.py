@@ -1,0 +1,1 @@
+"""How good choices and forecasts are on test tasks."""

@@ -1,6 +1,0 @@
-"""Budgets: the cost weight that an average task's budget asks for, and a day's budget that is enforced."""
-
-from hmrouter.budgets.per_day import Admission, DayBudget
-from hmrouter.budgets.per_task import Spending, reference_sample, weight_for
-
-__all__ = ["Admission", "DayBudget", "Spending", "reference_sample", "weight_for"]

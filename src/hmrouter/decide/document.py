@@ -1,0 +1,126 @@
+"""A decision as JSON and back: what `route --json` prints and `explain` reads."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+from hmrouter.costs.cost import BASES
+from hmrouter.errors import InputError, UsageError
+from hmrouter.history.public import Background, Seen
+from hmrouter.types import Candidate, Decision, Evidence, Route, Task
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What other suites had to do with a decision."""
+
+    background: Background
+    seen: Mapping[Route, Seen]
+    """In how many of them the ranked routes were run."""
+
+
+def to_dict(decision: Decision, elsewhere: Elsewhere | None = None) -> dict[str, Any]:
+    """A JSON-able dictionary; the chosen candidate's fields also stand at the top."""
+    ranked = [asdict(c) | {"route": str(c.route), "model": c.route.model, "harness": c.route.harness}
+              for c in decision.ranked]  # fmt: skip
+    history = None
+    if elsewhere is not None:
+        history = {"note": elsewhere.background.note, **asdict(elsewhere.background)}
+        for shown, candidate in zip(ranked, decision.ranked, strict=True):
+            shown["elsewhere"] = elsewhere.seen[candidate.route]._asdict()
+    return {
+        "id": decision.id,
+        "task": {"id": decision.task.id, "suite": decision.task.suite, "text": decision.task.text},
+        "scorer": decision.scorer,
+        **ranked[0],
+        "cost_weight": decision.cost_weight,
+        "max_cost": decision.max_cost,
+        "budget_per_task": decision.budget_per_task,
+        "spend_per_task": decision.spend_per_task,
+        "expected_regret": decision.expected_regret,
+        "n_candidates": decision.n_candidates,
+        "incumbent": None if decision.incumbent is None else str(decision.incumbent),
+        "calibration": dict(decision.calibration),
+        "excluded": dict(decision.excluded),
+        "history": history,
+        "ranked": ranked,
+    }
+
+
+def from_json(text: str) -> Decision:
+    """Read what `to_dict` gave, as JSON text."""
+    return _read(text, _decision)
+
+
+def elsewhere_from_json(text: str) -> Elsewhere | None:
+    """Read what `to_dict` gave of other suites, None if they had nothing to do with it."""
+    return _read(text, _elsewhere)
+
+
+def _read(text: str, part: Callable[[dict[str, Any]], T]) -> T:
+    try:
+        return part(json.loads(text))
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, UsageError, ValueError) as e:
+        reason = f"{e.args[0]!r} is missing" if isinstance(e, KeyError) else " ".join(str(e).split())
+        raise InputError(f"this is not a decision ({reason}); give what `hmrouter route --json` printed") from e
+
+
+def _decision(d: dict[str, Any]) -> Decision:
+    ranked = tuple(_candidate(c) for c in d["ranked"])
+    if not ranked:
+        raise ValueError("it ranks no route")
+    return Decision(
+        task=Task(str(d["task"]["id"]), str(d["task"]["suite"]), str(d["task"]["text"])), ranked=ranked,
+        cost_weight=_number(d["cost_weight"]), max_cost=_optional(d["max_cost"]),
+        excluded={str(reason): int(n) for reason, n in d["excluded"].items()}, scorer=str(d["scorer"]),
+        expected_regret=_optional(d["expected_regret"]), n_candidates=int(d["n_candidates"]),
+        calibration=_calibration(d["calibration"]),
+        incumbent=None if d["incumbent"] is None else Route.parse(d["incumbent"]), id=str(d["id"]),
+        # Decisions of earlier versions know no budgets, and below no intervals of costs and no seconds.
+        budget_per_task=_optional(d.get("budget_per_task")), spend_per_task=_optional(d.get("spend_per_task")),
+    )  # fmt: skip
+
+
+def _elsewhere(d: dict[str, Any]) -> Elsewhere | None:
+    if not d.get("history"):  # decisions of earlier versions do not have it
+        return None
+    seen = {Route.parse(c["route"]): Seen(*(int(c["elsewhere"][key]) for key in Seen._fields)) for c in d["ranked"]}
+    return Elsewhere(Background.from_dict(d["history"]), seen)
+
+
+def _candidate(c: dict[str, Any]) -> Candidate:
+    if c["cost_basis"] not in BASES:
+        raise ValueError(f"cost_basis {c['cost_basis']!r} is not known")
+    return Candidate(
+        route=Route.parse(c["route"]), success=_number(c["success"]), score=_number(c["score"]),
+        merit=_number(c["merit"]), value=_number(c["value"]), cost=_optional(c["cost"]), cost_basis=c["cost_basis"],
+        observed=bool(c["observed"]),
+        evidence=Evidence(**{key: int(c["evidence"][key]) for key in ("pair", "model", "harness")}),
+        interval=_pair(c["interval"]), p_best=_optional(c["p_best"]), cost_interval=_pair(c.get("cost_interval")),
+        seconds=_optional(c.get("seconds")), seconds_interval=_pair(c.get("seconds_interval")),
+    )  # fmt: skip
+
+
+def _calibration(c: dict[str, Any]) -> dict[str, Any]:
+    return {**c, "cells": int(c["cells"]), "ece": _number(c["ece"]), "kind": str(c["kind"])} if c else {}
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is not a finite number")
+    return number
+
+
+def _optional(value: Any) -> float | None:
+    return None if value is None else _number(value)
+
+
+def _pair(value: Any) -> tuple[float, float] | None:
+    return None if value is None else (_number(value[0]), _number(value[1]))

@@ -1,0 +1,174 @@
+"""The cells a scorer was fitted on, with their task vectors, kept so that more outcomes can be added one by one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hmrouter.evidence.dataset import Dataset
+from hmrouter.state import Floats, State
+from hmrouter.types import Outcome, Route, Status, Task
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What one more outcome changed."""
+
+    task: int
+    route: int
+    old: float | None
+    """The cell's score before, None if the cell is new."""
+    new: float
+    before: dict[int, float]
+    """The task's cells before: route -> score."""
+    faded: dict[int, float]
+    """Those of them that had faded: route -> what was left. The others, and what is new, count in full."""
+
+
+class Ledger:
+    """Cells by task, growing.
+
+    Tasks are known by 64 bits of a hash of their suite and id: what is saved holds no texts and no names of tasks.
+
+    >>> data = Dataset([Outcome(Task("t"), Route("gpt-5", "codex"), 1.0)])
+    >>> ledger = Ledger.of(data, np.zeros((1, 2)))
+    >>> ledger.add(Outcome(Task("t"), Route("gpt-5", "codex"), 0.0), np.zeros(2)).new
+    0.5
+    """
+
+    def __init__(
+        self,
+        keys: Any,
+        x: Floats,
+        routes: Sequence[Route],
+        task: Any,
+        route: Any,
+        score: Any,
+        weight: Any,
+        fade: Any | None = None,
+    ) -> None:
+        """`keys` and `x` per task; `task` (sorted), `route`, `score`, `weight`, `fade` per cell. See `of`."""
+        self.routes = list(routes)
+        self._x = np.asarray(x)
+        self._cells: tuple[Ints, Ints, Floats, Floats] = (task, route, score, weight)
+        self._fade: Floats | None = fade
+        self._route_at = {r: i for i, r in enumerate(self.routes)}
+        self._task_at = {int(key): i for i, key in enumerate(keys)}
+        self._new_x: list[Floats] = []
+        # Tasks touched by `add` have their cells here: task -> route -> (score, weight, fade); others in the arrays.
+        self._touched: dict[int, dict[int, tuple[float, float, float]]] = {}
+
+    @classmethod
+    def of(cls, data: Dataset, x: Floats) -> Self:
+        """The cells of a training set with task vectors x (tasks, dims)."""
+        c = data.cells
+        return cls([task_key(t) for t in data.tasks], x, data.routes, c.task, c.route, c.score, c.weight, c.faded)
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """The identity of each task: hashes, so their order is random, and the same whenever the tasks came."""
+        return np.array(list(self._task_at), dtype=np.uint64)
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks, run or not."""
+        return len(self._task_at)
+
+    @property
+    def dims(self) -> int:
+        """Length of a task vector."""
+        return int(self._x.shape[1])
+
+    def vector(self, task: int) -> Floats:
+        """The vector of a task."""
+        old = len(self._x)
+        return np.asarray(self._x[task] if task < old else self._new_x[task - old], dtype=np.float64)
+
+    def vectors(self) -> Floats:
+        """All task vectors, (tasks, dims)."""
+        return np.concatenate(
+            [self._x, np.array(self._new_x, dtype=self._x.dtype).reshape(len(self._new_x), self.dims)]
+        )
+
+    def cells(self) -> tuple[Ints, Ints, Floats, Floats]:
+        """All cells, by task and route: task, route, score, weight."""
+        if not self._touched:
+            return self._cells
+        task, route, score, weight = self._joined(self._cells)
+        return task, route, score, weight
+
+    def fade(self) -> Floats | None:
+        """What each of the `cells` counts for beside a fresh one; None if nothing had faded when they were learned."""
+        if self._fade is None or not self._touched:
+            return self._fade
+        return np.asarray(self._joined((*self._cells, self._fade))[-1])
+
+    def _joined(self, arrays: Sequence[Any]) -> list[Any]:
+        """Arrays of the cells as they were, with those of touched tasks as they are now."""
+        kept = ~np.isin(self._cells[0], list(self._touched))
+        rows = [(t, r, *values) for t, cells in self._touched.items() for r, values in cells.items()]
+        more = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
+        joined = [np.concatenate([old[kept], more[:, i].astype(old.dtype)]) for i, old in enumerate(arrays)]
+        order = np.lexsort((joined[1], joined[0]))
+        return [array[order] for array in joined]
+
+    def add(self, outcome: Outcome, x: Floats) -> Added | None:
+        """Take in one outcome of a task with vector x, as a fresh one; None if it says nothing about its route.
+
+        The vector of a task that is known already is not replaced: its cells were learned with it.
+        """
+        if outcome.status is not Status.OK or outcome.score is None:
+            return None
+        route = self._route_at.setdefault(outcome.route, len(self.routes))
+        if route == len(self.routes):
+            self.routes.append(outcome.route)
+        key = task_key(outcome.task)
+        task = self._task_at.setdefault(key, len(self._task_at))
+        if task == len(self._x) + len(self._new_x):
+            self._new_x.append(np.asarray(x, dtype=self._x.dtype))
+        cells = self._cells_of(task)
+        before = {r: s for r, (s, _, _) in cells.items()}
+        faded = {} if self._fade is None else {r: f for r, (_, _, f) in cells.items() if f < 1.0}
+        score, known, _ = cells.get(route, (0.0, 0.0, 0.0))
+        weight = max(outcome.n_trials, 1)
+        new = (score * known + outcome.score * weight) / (known + weight)
+        cells[route] = (new, known + weight, 1.0)
+        return Added(task, route, before.get(route), new, before, faded)
+
+    def state(self) -> State:
+        """All cells and vectors."""
+        names = ("task", "route", "score", "weight")
+        arrays: dict[str, Any] = {"keys": self.keys, "x": self.vectors()}
+        arrays |= dict(zip(names, self.cells(), strict=True))
+        if (fade := self.fade()) is not None:
+            arrays["fade"] = fade
+        return State(arrays, {"routes": [str(r) for r in self.routes]})
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """What `state` described."""
+        a = state.arrays
+        routes = [Route.parse(r) for r in state.meta["routes"]]
+        return cls(a["keys"], a["x"], routes, a["task"], a["route"], a["score"], a["weight"], a.get("fade"))
+
+    def _cells_of(self, task: int) -> dict[int, tuple[float, float, float]]:
+        if task not in self._touched:
+            tasks, routes, scores, weights = self._cells
+            own = slice(*np.searchsorted(tasks, [task, task + 1]))
+            at = routes[own].tolist()
+            fades = [1.0] * len(at) if self._fade is None else self._fade[own].tolist()
+            values = zip(scores[own].tolist(), weights[own].tolist(), fades, strict=True)
+            self._touched[task] = dict(zip(at, values, strict=True))
+        return self._touched[task]
+
+
+def task_key(task: Task) -> int:
+    """A task's identity as 64 bits."""
+    return int.from_bytes(hashlib.sha256("\x1f".join(task.key).encode("utf-8", "surrogatepass")).digest()[:8])

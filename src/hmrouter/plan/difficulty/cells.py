@@ -1,0 +1,60 @@
+"""What cells say beside difficulty: which runs passed, what hard tasks cost, how much alike repeated runs are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hmrouter.evidence.cells import Cells
+from hmrouter.plan.difficulty.tie import logit
+from hmrouter.state import Array, Floats
+
+THRESHOLD = 0.5
+"""A single run passes with this score or more; the mean of several runs is the share of them that pass."""
+TILT_TASKS = 20.0
+"""A route's own relation of cost and difficulty counts against that of all routes as its tasks do against so many."""
+
+
+def passed(cells: Cells, threshold: float = THRESHOLD) -> Floats:
+    """The share of each cell's runs that passed."""
+    return np.where(cells.trials > 1, cells.score, (cells.score >= threshold).astype(np.float64))
+
+
+def cost_tilts(cells: Cells, chance: Floats, n_routes: int) -> tuple[Floats, float]:
+    """Per route and overall: the slope of log dollars on the tasks' chance of being solved, where dollars are per task.
+
+    A route of which only the mean cost is known has none.
+    """
+    known = (cells.cost > 0) & ~cells.cost_is_route_mean
+    route = cells.route[known]
+    n = np.bincount(route, minlength=n_routes)
+
+    def within(values: Array) -> Floats:
+        mean: Floats = np.bincount(route, weights=values, minlength=n_routes) / np.maximum(n, 1)
+        return np.asarray(values - mean[route])
+
+    x, y = within(chance[cells.task[known]]), within(np.log(cells.cost[known]))
+    xy = np.bincount(route, weights=x * y, minlength=n_routes)
+    xx = np.bincount(route, weights=x * x, minlength=n_routes)
+    few = TILT_TASKS * float(xx.sum()) / max(len(x), 1)  # what so many tasks would add to a route's xx
+    usual = float(xy.sum() / (xx.sum() + few)) if few else 0.0
+    return np.where(n > 0, (xy + few * usual) / np.maximum(xx + few, 1e-12), 0.0), usual
+
+
+def pass_lift(cells: Cells, y: Floats) -> float:
+    """From the logit of the mean score to that of the mean pass, each with a success and a failure added."""
+    if np.array_equal(y, cells.score):
+        return 0.0
+    means = (np.array([y.sum(), cells.score.sum()]) + 1.0) / (len(y) + 2.0)
+    return float(np.subtract(*logit(means)))
+
+
+def run_likeness(cells: Cells, p: Floats, posterior: Floats) -> float:
+    """The intraclass correlation of repeated runs beyond difficulty; 1 where no cell was run twice."""
+    twice = np.flatnonzero(cells.trials > 1)
+    if not len(twice):
+        return 1.0
+    n, score = cells.trials[twice], cells.score[twice]
+    both = score * np.maximum(n * score - 1.0, 0.0) / (n - 1)  # share of pairs of runs that both pass
+    here, mean = posterior[cells.task[twice]], p[cells.route[twice]]
+    spread = (here * mean * (1.0 - mean)).sum()
+    return float(np.clip((both.sum() - (here * mean**2).sum()) / max(spread, 1e-12), 0.0, 1.0))

@@ -1,0 +1,121 @@
+"""Why attempts at one task fail together: tasks differ in difficulty (a two-parameter item response model).
+
+    P(success on route r | ease s) = sigmoid(slope_r * s + level_r)
+
+The ease s of a task is one of 17 nodes, first those of a standard normal; their weights are learned, since real suites
+have many tasks that nearly everything solves and many that nothing does. Slopes and weights are fitted by EM (Bock and
+Aitkin 1981). Levels are not kept: they are solved so that the weighted mean over the nodes is what a scorer says of a
+route, which ties the scenarios to the scorer whatever it learned from text, history or calibration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from hmrouter.evidence.dataset import Dataset
+from hmrouter.plan.difficulty.cells import THRESHOLD, cost_tilts, pass_lift, passed, run_likeness
+from hmrouter.plan.difficulty.em import NODES, estimate, normal_nodes
+from hmrouter.plan.difficulty.tie import EXACT, logit, tied
+from hmrouter.scorers.base import sigmoid
+from hmrouter.scorers.safe.calibration import too_few
+from hmrouter.state import Floats, State
+from hmrouter.types import Route
+
+NO_DATA_SLOPE = 1.5
+"""Without outcomes, or with a handful: about the middle of what public benchmarks show."""
+REPEATED_CELLS = 20
+"""A route may be tried again if so many of its training tasks were run at least twice."""
+
+
+@dataclass(frozen=True)
+class Difficulty:
+    """The scenarios that a task may turn out to be, and what each means for routes. Without a fit: a usual suite.
+
+    >>> easy_or_hard = Difficulty().success([Route("gpt-5", "codex")], np.array([0.6]))
+    >>> easy_or_hard.shape, round(float(easy_or_hard[0] @ Difficulty().weights), 6)
+    ((1, 17), 0.6)
+    """
+
+    nodes: Floats = field(default_factory=lambda: normal_nodes()[0])
+    weights: Floats = field(default_factory=lambda: normal_nodes()[1])
+    slopes: Mapping[Route, float] = field(default_factory=dict)
+    slope: float = NO_DATA_SLOPE
+    """Of routes that were never run."""
+    tilts: Mapping[Route, float] = field(default_factory=dict)
+    """Log dollars from a task that nothing solves to one that everything does: negative where hard tasks cost more."""
+    tilt: float = 0.0
+    lift: float = 0.0
+    """From the logit of an expected score to that of passing: 0 where a run scores 0 or 1."""
+    likeness: float = 1.0
+    """How much alike two runs of one route on one task are beyond the task's difficulty: 0 not at all, 1 the same."""
+    repeated: frozenset[Route] = frozenset()
+    """Routes with enough repeated runs to know what trying again is worth."""
+
+    @classmethod
+    def fit(cls, data: Dataset, threshold: float = THRESHOLD) -> Self:
+        """Learn from all outcomes; a cell counts once, whatever its trials, and less if it has faded.
+
+        Of a handful (`too_few`) it cannot be learned whether tasks differ, and attempts would seem to fail
+        independently; tasks are then as difficult as in a usual suite.
+        """
+        cells, (nodes, normal) = data.cells, normal_nodes()
+        y = passed(cells, threshold)
+        if too_few(len(np.unique(cells.task)), len(cells)):
+            return cls(lift=pass_lift(cells, y))
+        slope, level, weights, posterior = estimate(data, y, nodes, normal)
+        usual = float(np.average(slope, weights=np.bincount(cells.route, minlength=len(slope))))
+        tilts, tilt = cost_tilts(cells, posterior @ sigmoid(usual * nodes), len(slope))
+        p = sigmoid(slope[:, None] * nodes + level[:, None])
+        often = np.bincount(cells.route[cells.trials > 1], minlength=len(slope)) >= REPEATED_CELLS
+        return cls(
+            nodes, weights, dict(zip(data.routes, slope.tolist(), strict=True)), usual,
+            dict(zip(data.routes, tilts.tolist(), strict=True)), tilt, pass_lift(cells, y),
+            run_likeness(cells, p, posterior),
+            frozenset(r for r, enough in zip(data.routes, often, strict=True) if enough),
+        )  # fmt: skip
+
+    def success(self, routes: Sequence[Route], success: Floats, within: float = EXACT) -> Floats:
+        """P (..., routes, nodes) whose mean over the nodes is `success` (..., routes), of soft scores its `passing`."""
+        slopes = np.array([self.slopes.get(r, self.slope) for r in routes])
+        return tied(slopes[:, None] * self.nodes, self.weights, self.passing(success), within)
+
+    def passing(self, success: Floats) -> Floats:
+        """The probability that a run with an expected score passes."""
+        if not self.lift:
+            return success
+        inner = np.clip(success, 1e-9, 1.0 - 1e-9)
+        return np.where(inner == success, sigmoid(logit(inner) + self.lift), success)
+
+    def dollars(self, routes: Sequence[Route], dollars: Floats) -> Floats:
+        """Cost (routes, nodes) whose mean over the nodes is `dollars` (routes,)."""
+        tilts = np.array([self.tilts.get(r, self.tilt) for r in routes])
+        factor = np.exp(tilts[:, None] * sigmoid(self.slope * self.nodes))
+        return dollars[:, None] * factor / (factor @ self.weights)[:, None]
+
+    def state(self) -> State:
+        """What a router keeps."""
+        routes = sorted(self.slopes)
+        columns = [[self.slopes[r], self.tilts.get(r, self.tilt)] for r in routes]
+        meta: dict[str, Any] = {
+            "routes": [str(r) for r in routes], "repeated": sorted(str(r) for r in self.repeated),
+            "slope": self.slope, "tilt": self.tilt, "lift": self.lift, "likeness": self.likeness,
+        }  # fmt: skip
+        return State({"weights": self.weights, "routes": np.array(columns).reshape(-1, 2)}, meta)
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """What `state` described."""
+        routes = [Route.parse(r) for r in state.meta["routes"]]
+        slopes, tilts = state.arrays["routes"].T.tolist()
+        if state.arrays["weights"].shape != (NODES,):
+            raise ValueError(f"difficulty has {state.arrays['weights'].shape} weights, not {NODES}")
+        return cls(
+            weights=state.arrays["weights"], slopes=dict(zip(routes, slopes, strict=True)),
+            tilts=dict(zip(routes, tilts, strict=True)), slope=float(state.meta["slope"]),
+            tilt=float(state.meta["tilt"]), lift=float(state.meta["lift"]), likeness=float(state.meta["likeness"]),
+            repeated=frozenset(Route.parse(r) for r in state.meta["repeated"]),
+        )  # fmt: skip

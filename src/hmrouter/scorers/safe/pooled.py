@@ -1,0 +1,297 @@
+"""The pooled model: one linear solve with an exact posterior.
+
+    y_qr = e_r + w . x_q + d_q + noise
+
+e_r is the success rate of a route, with the Gaussian `Prior` over all routes; w, d_q and the noise are Gaussian with
+variance c * Var(y), the noise of a cell that has faded to f of a fresh one with 1/f times that. The task effect d_q is
+integrated out. Over the cells i of task q with design rows z let n = sum f_i, S = sum f_i z_i and y_q. = sum f_i y_i;
+F = diag(f), tau and s2 are the variances of d and of a fresh cell's noise, om = tau / (s2 + n tau). A task's scores
+have the covariance s2 F^-1 + tau 11', whose inverse is (F - om F11'F) / s2, so that
+
+    P = (Z'FZ - sum_q om S S') / s2 + prior^-1,   u = P^-1 (Z'Fy - sum_q om S y_q.) / s2,   posterior covariance P^-1
+
+for y less its prior mean. One more cell of task q with design row z and score y is one more observation with row
+z - om S, value y - om y_q. and variance s2 (1/f + om), so the posterior follows by a rank-one update, exactly. A fresh
+outcome that joins a faded cell, f to 1 and y to y', is one more observation of that cell as well: as Gaussian densities
+multiply, with the remaining 1 - f and the value (y' - f y) / (1 - f). A route that was never run follows from those
+that were as the prior says: linear in their effects, plus what they leave open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hmrouter.evidence.ledger import Added
+from hmrouter.scorers.base import Belief
+from hmrouter.scorers.safe.prior import Prior
+from hmrouter.state import Floats, State
+from hmrouter.types import Route
+
+FULL, BLOCK = 0.1, 4096
+"""From this share of cells on, blocks of so many tasks are multiplied as dense matrices, which is then faster."""
+
+REMEMBERED = 8
+"""Sets of routes that were never run whose place in the prior is remembered: few pools are asked about, often."""
+
+
+class Pooled:
+    """Posterior of the task weights and of all routes that were run. The columns: x, then those routes."""
+
+    def __init__(self, routes: list[Route], dims: int, mean: Floats, cov: Floats, prior: Prior) -> None:
+        self.routes = routes
+        self.dims = dims
+        self.mean = mean
+        self.cov = cov
+        self.prior = prior
+        self._at = {route: dims + i for i, route in enumerate(routes)}
+        self._never: dict[tuple[Route, ...], tuple[Floats, Floats, Floats]] = {}
+
+    # -- learning -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def fit(
+        cls,
+        x: Floats,
+        routes: Sequence[Route],
+        task: Any,
+        route: Any,
+        score: Floats,
+        prior: Prior | None = None,
+        fade: Floats | None = None,
+    ) -> Self:
+        """Solve for cells (task, route, score) with task vectors x (tasks, dims); `fade`: all fresh if None."""
+        from scipy.linalg import cho_factor, cho_solve
+        from scipy.sparse import csr_matrix
+
+        prior, x = prior or Prior.of(score), np.asarray(x, dtype=np.float64)
+        seen, at = np.unique(route, return_inverse=True)
+        used = [routes[i] for i in seen.tolist()]
+        expected = prior.mean(used)
+        s2, tau = prior.shares.noise * prior.variance, prior.shares.task * prior.variance
+        y = np.asarray(score, dtype=np.float64) - expected[at]
+        n = np.bincount(task, weights=fade, minlength=len(x)).astype(np.float64)
+        om = tau / (s2 + n * tau)
+        f = np.ones(len(at)) if fade is None else np.asarray(fade, dtype=np.float64)
+        c = csr_matrix((f, (task, at)), shape=(len(x), len(used)))  # what of the cells there is
+        fy = y if fade is None else f * y
+        y_task = np.bincount(task, weights=fy, minlength=len(x))
+        y_route = np.bincount(at, weights=fy, minlength=len(used))
+        dims = x.shape[1]
+        of_x, of_route = slice(dims), slice(dims, dims + len(used))
+        precision = np.zeros((dims + len(used), dims + len(used)))
+        root = np.sqrt(om[task])
+        between = -_gram(csr_matrix((root if fade is None else root * f, (task, at)), shape=c.shape))
+        between[np.diag_indices_from(between)] += np.bincount(at, weights=fade, minlength=len(used))
+        precision[of_route, of_route] = between
+        cross = c.T @ (x * (1.0 - om * n)[:, None])
+        precision[of_route, of_x] = cross
+        precision[of_x, of_route] = cross.T
+        precision[of_x, of_x] = x.T @ (x * (n - om * n * n)[:, None])
+        precision /= s2
+        precision[range(dims), range(dims)] += 1.0 / (prior.shares.x * prior.variance)
+        if used:
+            precision[of_route, of_route] += _inverse(prior.cov(used, used))
+        rhs = np.concatenate([x.T @ (y_task * (1.0 - om * n)), y_route - c.T @ (om * y_task)]) / s2
+        mean, cov = np.zeros(len(rhs)), np.zeros((len(rhs), len(rhs)))
+        if len(rhs):
+            factor = cho_factor(precision, lower=True)
+            mean = cho_solve(factor, rhs)
+            inverse = cho_solve(factor, np.eye(len(rhs)))
+            cov = np.ascontiguousarray((inverse + inverse.T) / 2.0)
+        mean[of_route] += expected
+        return cls(used, dims, mean, cov, prior)
+
+    def update(self, added: Added, x: Floats, routes: Sequence[Route]) -> None:
+        """Take in what one more outcome changed, on a task with vector x. Scales and features stay as they are."""
+        self._extend(routes[added.route])
+        s2, tau = self.prior.shares.noise * self.prior.variance, self.prior.shares.task * self.prior.variance
+        fades = [added.faded.get(r, 1.0) for r in added.before]
+        n = fsum(fades)
+        om = tau / (s2 + n * tau)
+        row = np.zeros(len(self.mean))
+        row[: self.dims] = (1.0 - om * n) * np.asarray(x, dtype=np.float64)
+        row[[self._at[routes[r]] for r in added.before]] = -om * np.array(fades)
+        row[self._at[routes[added.route]]] += 1.0
+        gain = self.cov @ row
+        known = 0.0 if added.old is None else added.faded.get(added.route, 1.0)
+        if added.old is not None and known == 1.0:  # the same cell again: its mean moved, the design did not
+            self.mean = self.mean + gain * ((added.new - added.old) / s2)
+            return
+        # What the outcome adds to the cell: all of it if the cell is new, else what had faded. Value and spread are
+        # those of the docstring times the share, so that a share near zero divides nothing.
+        share, value = 1.0 - known, added.new - known * (added.old or 0.0)
+        spread = s2 * (1.0 + share * om) + share * (row @ gain)
+        # An exact sum: the order in which the task's cells came does not matter, to the last bit.
+        of_task = fsum(f * y for f, y in zip(fades, added.before.values(), strict=True))
+        residual = value - share * om * of_task - share * (row @ self.mean)
+        self.mean = self.mean + gain * (residual / spread)
+        take_away(self.cov, gain / np.sqrt(spread / share))
+
+    # -- saying -------------------------------------------------------------------------------------------------
+
+    def predict(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
+        """Mean and variance, (tasks, routes), of the success rate on tasks like these."""
+        x, of_x = np.asarray(x, dtype=np.float64), slice(self.dims)
+        of = self._effects(routes)
+        total = ((x @ self.cov[of_x, of_x]) * x).sum(axis=1)[:, None] + 2.0 * (x @ of.with_all[:, of_x].T)
+        return (x @ self.mean[of_x])[:, None] + of.mean[None, :], np.maximum(total + of.var[None, :], 0.0)
+
+    def effect(self, routes: Sequence[Route]) -> Floats:
+        """Mean of e_r, (routes,): what of the success rate does not depend on the task."""
+        return self._effects(routes).mean
+
+    def difference_sd(self, routes: Sequence[Route], to: Route) -> Floats:
+        """Standard deviation of each route's success rate less that of `to`, (routes,): the same for every task."""
+        of, at = self._effects(routes), self._at[to]
+        return np.asarray(np.sqrt(np.maximum(of.var + self.cov[at, at] - 2.0 * of.with_all[:, at], 0.0)))
+
+    def predict_cells(self, x: Floats, routes: Sequence[Route], task: Any, route: Any) -> Floats:
+        """Means of single cells (task, route), given by their places in x and routes."""
+        return np.asarray((x @ self.mean[: self.dims])[task] + self._effects(routes).mean[route])
+
+    def mean_over(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
+        """Mean and variance, per route, of its mean score over these tasks (tasks, dims), sampling noise included."""
+        n, shares = max(1, len(x)), self.prior.shares
+        mean, var = self.predict(np.asarray(x, dtype=np.float64).sum(axis=0, keepdims=True) / n, routes)
+        return mean[0], var[0] + (shares.task + shares.noise) * self.prior.variance / n
+
+    def joint(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
+        """Mean (routes,) and covariance (routes, routes) of the success rates on tasks like x (dims,)."""
+        x, of_x = np.asarray(x, dtype=np.float64), slice(self.dims)
+        of = self._effects(routes)
+        with_x = of.with_all[:, of_x] @ x
+        cov = of.cov + with_x[:, None] + with_x[None, :] + x @ self.cov[of_x, of_x] @ x
+        return x @ self.mean[of_x] + of.mean, cov
+
+    # -- keeping ------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """The posterior, as it is now."""
+        meta = {"routes": [str(r) for r in self.routes], "dims": self.dims, "prior": self.prior.to_dict()}
+        return State({"mean": self.mean, "cov": self.cov.copy()}, meta)  # a copy: `update` works in place
+
+    @classmethod
+    def from_state(cls, state: State, belief: Belief | None = None) -> Self:
+        """What `state` described; the belief that the prior rests on comes from whoever keeps it."""
+        m = state.meta
+        cov = np.array(state.arrays["cov"], order="C")
+        routes = [Route.parse(r) for r in m["routes"]]
+        return cls(routes, m["dims"], state.arrays["mean"], cov, Prior.from_dict(m["prior"], belief))
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _effects(self, routes: Sequence[Route]) -> _Effects:
+        """The routes' effects: their own where they were run, else what the prior makes of those that were."""
+        at = np.array([self._at.get(r, -1) for r in routes], dtype=np.int64)
+        new = np.flatnonzero(at < 0)
+        if not len(new):
+            return _Effects(self.mean[at], self.cov[at], at, None, None)
+        mean, with_all = np.zeros(len(at)), np.zeros((len(at), len(self.mean)))
+        run = np.flatnonzero(at >= 0)
+        mean[run], with_all[run] = self.mean[at[run]], self.cov[at[run]]
+        expected, by, left = self._conditional(tuple(routes[i] for i in new.tolist()))
+        mean[new] = expected + by @ self.mean[self.dims :]
+        with_all[new] = by @ self.cov[self.dims :]
+        return _Effects(mean, with_all, at, by, left)
+
+    def _conditional(self, never: tuple[Route, ...]) -> tuple[Floats, Floats, Floats]:
+        """Effects of routes never run: a constant, `by` @ those that were run, and a rest of covariance `left`."""
+        if never not in self._never:
+            cross = self.prior.cov(never, self.routes)
+            by = cross @ _inverse(self.prior.cov(self.routes, self.routes)) if self.routes else cross
+            constant = self.prior.mean(never) - by @ self.prior.mean(self.routes)
+            if len(self._never) >= REMEMBERED:
+                self._never.clear()
+            self._never[never] = (constant, by, self.prior.cov(never, never) - by @ cross.T)
+        return self._never[never]
+
+    def _extend(self, route: Route) -> None:
+        """A column for a route that was never run: what the prior and the others' outcomes say of it."""
+        if route in self._at:
+            return
+        of, old = self._effects([route]), len(self.mean)
+        cov = np.zeros((old + 1, old + 1))
+        cov[:old, :old] = self.cov
+        cov[old, :old] = cov[:old, old] = of.with_all[0]
+        cov[old, old] = of.var[0]
+        self.cov, self.mean = cov, np.append(self.mean, of.mean)
+        self.routes = [*self.routes, route]
+        self._at[route] = old
+        self._never.clear()
+
+
+@dataclass(frozen=True)
+class _Effects:
+    """Posterior of some routes' effects."""
+
+    mean: Floats
+    with_all: Floats
+    """Covariances with all columns, (routes, columns)."""
+    at: NDArray[np.int64]
+    """The routes' columns, -1 where never run."""
+    by: Floats | None
+    left: Floats | None
+
+    @cached_property
+    def var(self) -> Floats:
+        """Variance of each, (routes,)."""
+        if self.by is None or self.left is None:
+            return self.with_all[np.arange(len(self.at)), self.at]
+        run, new, var = np.flatnonzero(self.at >= 0), np.flatnonzero(self.at < 0), np.zeros(len(self.at))
+        var[run] = self.with_all[run, self.at[run]]
+        var[new] = (self.with_all[new, self._first :] * self.by).sum(axis=1) + np.diag(self.left)
+        return var
+
+    @cached_property
+    def cov(self) -> Floats:
+        """Covariances among them, (routes, routes)."""
+        if self.by is None or self.left is None:
+            return self.with_all[:, self.at]
+        run, new, cov = np.flatnonzero(self.at >= 0), np.flatnonzero(self.at < 0), np.zeros((len(self.at),) * 2)
+        cov[:, run] = self.with_all[:, self.at[run]]
+        cov[:, new] = self.with_all[:, self._first :] @ self.by.T
+        cov[np.ix_(new, new)] += self.left
+        return cov
+
+    @property
+    def _first(self) -> int:
+        """The column of the first route that was run."""
+        return int(self.with_all.shape[1]) - (0 if self.by is None else int(self.by.shape[1]))
+
+
+def take_away(cov: Floats, root: Floats) -> None:
+    """cov -= root root', in place; what was symmetric stays so to the last bit, on every machine.
+
+    Entry by entry, a product is the same whichever factor comes first. BLAS gives no such promise: its kernels fuse the
+    product with the sum in some places of a row and not in others.
+
+    >>> cov = np.eye(2)
+    >>> take_away(cov, np.array([0.5, 0.1]))
+    >>> cov.tolist()
+    [[0.75, -0.05], [-0.05, 0.99]]
+    """
+    cov -= np.multiply.outer(root, root)
+
+
+def _inverse(matrix: Floats) -> Floats:
+    from scipy.linalg import cho_factor, cho_solve
+
+    return np.asarray(cho_solve(cho_factor(matrix, lower=True), np.eye(len(matrix))))
+
+
+def _gram(c: Any) -> Floats:
+    """c'c of a sparse matrix, dense."""
+    if c.nnz <= FULL * c.shape[0] * c.shape[1]:
+        return np.asarray((c.T @ c).toarray())
+    out = np.zeros((c.shape[1], c.shape[1]))
+    for start in range(0, c.shape[0], BLOCK):
+        block = c[start : start + BLOCK].toarray()
+        out += block.T @ block
+    return out
