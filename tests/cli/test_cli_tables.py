@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -115,6 +115,7 @@ def test_breaking_loses_only_spaces_at_ends_of_lines(text: str, width: int) -> N
 
 
 @given(st.lists(st.tuples(*[CELLS] * len(HEADERS)), min_size=1, max_size=4), st.integers(NARROWEST, 120))
+@example([("", "", "11111111:1  ", "111111111", "111111111111111", "")], 72)  # spaces at the end
 def test_whatever_the_cells_are_no_character_is_lost(rows: list[tuple[str, ...]], width: int) -> None:
     lines = shown(width, rows=tuple(rows))
     assert max(map(cell_len, lines)) <= width

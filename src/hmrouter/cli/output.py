@@ -181,7 +181,7 @@ def broken(text: str, width: int) -> str:
                 lines.append(now.rstrip())
                 now = ""
             now += piece
-        lines.append(now)
+        lines.append(now.rstrip())  # spaces at the end would take room that was not counted
     return "\n".join(lines)
 
 
