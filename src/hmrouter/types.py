@@ -227,6 +227,10 @@ class Decision:
     """Dollars that a task may cost on average, if that is what the cost weight was solved for."""
     spend_per_task: float | None = None
     """What the choices on the reference tasks are expected to cost with that weight, on average."""
+    snapshot: str = ""
+    """The id of the router that decided, as it was then; an outcome that it observes gives it another."""
+    fitted_at: datetime | None = None
+    """When that router was fitted."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from hmrouter.decide.uncertainty import best_and_regret, probability_above
 from hmrouter.errors import UnknownName
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.router import Router
-from hmrouter.scorers.base import Scorer, Training
+from hmrouter.scorers.base import Prediction, Scorer, Training
 from hmrouter.state import Floats, State
 from hmrouter.types import Decision, Outcome, Route, Task
 
@@ -35,11 +36,12 @@ class Said(Scorer):
         p = self.mean[[ROUTES.index(r) for r in routes]]
         return np.tile(np.log(p / (1 - p)), (len(x), 1))
 
-    def joint(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats] | None:
+    def predict(self, x: Floats, routes: Sequence[Route]) -> Prediction:
+        said = super().predict(x, routes)
         if self.sd is None:
-            return None
-        at = [ROUTES.index(r) for r in routes]
-        return self.mean[at], np.diag(np.array(self.sd)[at] ** 2)
+            return said
+        sd = np.array(self.sd)[[ROUTES.index(r) for r in routes]]
+        return replace(said, joint=lambda task, which: np.diag(sd[list(which)] ** 2))
 
     def state(self) -> State:
         return State()

@@ -15,8 +15,7 @@ from hmrouter.decide.policy import Policy
 from hmrouter.errors import NoRoute, UsageError
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.router import Router
-from hmrouter.router.file import read_router_file, write_router_file
-from hmrouter.state import Floats, State
+from hmrouter.state import Floats
 from hmrouter.types import Outcome, Route, Task
 
 GRID = st.integers(0, 64).map(lambda n: n / 64)
@@ -156,24 +155,6 @@ def test_the_budget_is_solved_again_when_costs_change(tmp_path: Any) -> None:
     assert router.route("Fix it").route == CHEAP
 
 
-def test_files_of_earlier_versions_still_route(tmp_path: Any) -> None:
-    """They hold means of costs, and neither reference tasks nor seconds nor how far costs vary."""
-    router = fitted()
-    router.save(tmp_path / "router.hmr")
-    state = read_router_file(tmp_path / "router.hmr")
-    new = ("reference/", "costs/seconds/")
-    arrays = {name: array for name, array in state.arrays.items() if not name.startswith(new)}
-    meta = {name: part for name, part in state.meta.items() if name != "reference"}
-    meta["costs"] = {"routes": meta["costs"]["routes"]}
-    meta["router"]["policy"].pop("budget_per_task")
-    write_router_file(tmp_path / "early.hmr", State(arrays, meta))
-    early = Router.load(tmp_path / "early.hmr")
-    assert early.route("Fix it").cost == pytest.approx(router.route("Fix it").cost, rel=0.02)
-    assert early.route("Fix it", budget_per_task=1.0).route == MIDDLE  # solved on the task itself
-    early.save(tmp_path / "again.hmr")
-    assert Router.load(tmp_path / "again.hmr").route("Fix it").ranked == early.route("Fix it").ranked
-
-
 def test_reference_tasks_may_be_given() -> None:
     router = fitted()
     assert router.route_all(["Fix it"], budget_per_task=1.0, reference=["Mend it", Task("t")])[0].route == MIDDLE
@@ -219,7 +200,7 @@ def test_the_cap_is_on_what_this_task_is_expected_to_cost() -> None:
         for r, c in ((CHEAP, 0.1), (DEAR, 1.0))
     ]
     router = Router("fixed").fit(Dataset(made))
-    assert router.costs_.by_text
+    assert router.snapshot.costs.by_text
     short, long = router.route_all(["short", "long " * 60], max_cost=2.0)
     assert (short.route, long.route) == (DEAR, CHEAP)
     assert long.excluded == {"over max_cost": 1}

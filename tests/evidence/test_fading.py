@@ -19,12 +19,13 @@ from hmrouter.errors import UsageError
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.evidence.fading import MOST, HalfLife, days_of
 from hmrouter.evidence.means import RouteMeans
-from hmrouter.scorers.base import Scorer, Training
+from hmrouter.scorers.base import Prediction, Scorer, Training
 from hmrouter.scorers.component_average import ComponentAverage
 from hmrouter.scorers.fixed import Fixed
 from hmrouter.scorers.hm import HM
 from hmrouter.scorers.knn import KNN
 from hmrouter.scorers.safe import Safe
+from hmrouter.state import Floats
 from hmrouter.types import Outcome, Route, Status, Task
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -36,6 +37,12 @@ SCORERS: dict[str, Callable[[], Scorer]] = {
     "knn": KNN,
     "hm": lambda: HM(epochs=60, lr=1e-2),
 }
+
+
+def interval_of(prediction: Prediction) -> tuple[Floats, Floats]:
+    """The interval, of a scorer that gives one."""
+    assert prediction.interval is not None
+    return prediction.interval
 
 
 def at(
@@ -207,8 +214,8 @@ def reversal(new: int) -> list[Outcome]:
 @pytest.mark.parametrize("name", SCORERS)
 def test_old_evidence_is_overruled_by_new_that_contradicts_it(name: str) -> None:
     outcomes, x = reversal(12), np.eye(2)
-    fading = fit(SCORERS[name], Dataset(outcomes, half_life=30)).merit(x, [A, B])
-    plain = fit(SCORERS[name], Dataset(outcomes)).merit(x, [A, B])
+    fading = fit(SCORERS[name], Dataset(outcomes, half_life=30)).predict(x, [A, B]).merit
+    plain = fit(SCORERS[name], Dataset(outcomes)).predict(x, [A, B]).merit
     assert (plain[:, 0] > plain[:, 1]).all()
     assert (fading[:, 1] > fading[:, 0]).all()
 
@@ -239,7 +246,7 @@ def test_faded_evidence_leaves_wider_intervals() -> None:
     outcomes = [at(i, float(i % 2), task=f"t{i:02}") for i in range(40)]
     widths = []
     for half_life in (None, 100.0, 10.0, 1.0):
-        low, high = fit(Safe, Dataset(outcomes, half_life=half_life)).interval(np.zeros((1, 2)), [A]) or (0.0, 0.0)
+        low, high = interval_of(fit(Safe, Dataset(outcomes, half_life=half_life)).predict(np.zeros((1, 2)), [A]))
         widths.append(float(np.max(high - low)))
     assert widths == sorted(set(widths))
 

@@ -15,13 +15,20 @@ from hmrouter.costs import RouteCosts
 from hmrouter.errors import UsageError
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.evidence.versions import USUAL, borrowed, date_of_model, release
-from hmrouter.scorers.base import Training
+from hmrouter.scorers.base import Prediction, Training
 from hmrouter.scorers.fixed import Fixed
 from hmrouter.scorers.safe import Safe
+from hmrouter.state import Floats
 from hmrouter.types import Outcome, Route, Task
 
 A, B = Route("m0", "h0"), Route("m1", "h1")
 START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def interval_of(prediction: Prediction) -> tuple[Floats, Floats]:
+    """The interval, of a scorer that gives one."""
+    assert prediction.interval is not None
+    return prediction.interval
 
 
 def runs(
@@ -52,7 +59,7 @@ def fit(outcomes: Sequence[Outcome], old_versions: float | None = USUAL) -> Safe
 def rate_of(outcomes: Sequence[Outcome], old_versions: float | None = USUAL) -> tuple[float, float]:
     """The success rate of A before calibration, and the width of its interval."""
     safe = fit(outcomes, old_versions)
-    low, high = safe.interval(np.zeros((1, 0)), [A])
+    low, high = interval_of(safe.predict(np.zeros((1, 0)), [A]))
     return float(safe.pooled_.effect([A])[0]), float((high - low)[0, 0])
 
 
@@ -81,7 +88,7 @@ def test_its_own_outcomes_soon_overrule_the_old_ones() -> None:
     assert rates[3] < 0.4
     assert rates[4] < 0.3
     contradicting = [*OLD, *runs(40, 0.1, "2.0", day=30, first=200)]
-    best = [fit(contradicting, k).merit(np.zeros((1, 0)), [A, B]).argmax() for k in (USUAL, None)]
+    best = [fit(contradicting, k).predict(np.zeros((1, 0)), [A, B]).merit.argmax() for k in (USUAL, None)]
     assert best == [1, 0]  # the other route is preferred now
     as_one, _ = rate_of(contradicting, old_versions=None)
     assert as_one > 0.6  # 200 old outcomes against 40

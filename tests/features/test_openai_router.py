@@ -122,12 +122,12 @@ def test_another_embedder_is_refused(server: Server, tmp_path: Path) -> None:
 def test_an_outcome_is_taken_in_whole_or_not_at_all(server: Server) -> None:
     router = fitted(server)
     outcome = Outcome(Task("new", text="New"), Route("gpt-5", "openhands"), 1.0, cost=50.0)
-    before = repr(router.costs_.state())
+    before = repr(router.snapshot.costs.state())
     for script in ([], [lambda handler, body: handler.answer(body)]):  # the description fails, or the task
         server.script = [*script, lambda handler, body: handler.send(400, b"no")]
         with pytest.raises(EndpointError):
             router.observe(outcome)
-        assert repr(router.costs_.state()) == before
+        assert repr(router.snapshot.costs.state()) == before
         assert outcome.route not in router.pool_
     router.observe(outcome)
     assert router.evidence(outcome.route).pair == 1

@@ -7,12 +7,18 @@ import pytest
 
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.history import Record, SuiteBelief, family_of_suites, learn, records_of
-from hmrouter.scorers.base import Training
+from hmrouter.scorers.base import Prediction, Training
 from hmrouter.scorers.safe import Safe, SafeAlone
-from hmrouter.state import State
+from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route, Task
 
 ROUTES = [Route(f"maker{m % 4}-x{m}", f"harness-{h}") for m in range(10) for h in range(4)]
+
+
+def interval_of(prediction: Prediction) -> tuple[Floats, Floats]:
+    """The interval, of a scorer that gives one."""
+    assert prediction.interval is not None
+    return prediction.interval
 
 
 class World:
@@ -50,7 +56,7 @@ def records(*suites: Dataset) -> list[Record]:
 
 def chosen(data: Dataset, belief: SuiteBelief | None, scorer: type[Safe] = Safe) -> Route:
     safe = scorer().fit(Training(data, np.zeros((len(data.tasks), 1)), {}, belief))
-    best: Route = ROUTES[int(safe.merit(np.zeros((1, 1)), ROUTES)[0].argmax())]
+    best: Route = ROUTES[int(safe.predict(np.zeros((1, 1)), ROUTES).merit[0].argmax())]
     return best
 
 
@@ -85,9 +91,9 @@ def test_a_suite_without_outcomes_is_answered_from_the_others() -> None:
     assert belief is not None
     empty = Dataset([], routes=ROUTES)
     safe = Safe().fit(Training(empty, np.zeros((0, 1)), {}, belief))
-    route = ROUTES[int(safe.merit(np.zeros((1, 1)), ROUTES)[0].argmax())]
+    route = ROUTES[int(safe.predict(np.zeros((1, 1)), ROUTES).merit[0].argmax())]
     assert world.best() - world.rate(route) < 0.08
-    low, high = safe.interval(np.zeros((1, 1)), ROUTES)
+    low, high = interval_of(safe.predict(np.zeros((1, 1)), ROUTES))
     inside = [low[0, j] <= world.rate(r) <= high[0, j] for j, r in enumerate(ROUTES)]
     assert np.mean(inside) > 0.8
 

@@ -27,7 +27,8 @@ def test_nothing_is_lost_or_gained_on_the_way(p: list[float], a: float, b: float
     steps = Steps.of(np.ones(1), np.array(p)[:, None], np.ones((2, 1)), Verifier(a, b), np.array([3, 1]), likeness)
     success = steps.delivers / (1 - b)
     assert steps.delivers + a * (1 - success) + steps.goes_on == pytest.approx(np.ones((3, 2, 1)))
-    assert (np.diff(success[:, 0, 0]) <= 1e-12).all()  # a failed check never speaks for the route
+    # A failed check never speaks for the route. What is left after two of them is divided by its small probability.
+    assert (np.diff(success[:, 0, 0]) <= 1e-8).all()
 
 
 @pytest.mark.parametrize("likeness", [0.1, 0.5])

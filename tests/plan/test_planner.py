@@ -14,8 +14,6 @@ from hmrouter.evidence.dataset import Dataset
 from hmrouter.plan import Goal, Verifier
 from hmrouter.plan.document import to_dict
 from hmrouter.router import Router
-from hmrouter.router.file import read_router_file, write_router_file
-from hmrouter.state import State
 from hmrouter.types import Outcome, Route, Task
 
 TEXT = "Fix the failing unit test in the parser module: the retry logic raises an unexpected exception."
@@ -186,18 +184,6 @@ def test_a_router_that_was_kept_plans_the_same(router: Router, tmp_path: Path) -
     again = Router.load(tmp_path / "router.hmr")
     one, two = (to_dict(r.plan(TEXT, goal=Goal(0.1))) | {"id": ""} for r in (router, again))
     assert one == two
-
-
-def test_a_file_of_an_earlier_version_plans_with_usual_difficulty(router: Router, tmp_path: Path) -> None:
-    path = tmp_path / "router.hmr"
-    router.save(path)
-    state = read_router_file(path)
-    arrays = {name: a for name, a in state.arrays.items() if not name.startswith("difficulty/")}
-    write_router_file(path, State(arrays, {k: v for k, v in state.meta.items() if k != "difficulty"}))
-    old = Router.load(path)
-    assert old.difficulty_.slopes == {}
-    assert old.plan(TEXT, attempts=1).routes == router.plan(TEXT, attempts=1).routes
-    assert old.plan(TEXT).success == pytest.approx(router.plan(TEXT).success, abs=0.15)
 
 
 def test_it_says_what_is_missing(router: Router) -> None:

@@ -53,7 +53,7 @@ def fixed(data: Dataset) -> Router:
 def without_id(decision: Decision) -> Decision:
     # The regret is a sum over a factorised matrix, which a loaded router computes anew: equal but for rounding.
     regret = decision.expected_regret
-    return replace(decision, id="", expected_regret=None if regret is None else round(regret, 9))
+    return replace(decision, id="", snapshot="", expected_regret=None if regret is None else round(regret, 9))
 
 
 def ask(router: Router) -> list[Decision]:
@@ -75,6 +75,7 @@ def test_a_loaded_router_decides_the_same_to_the_last_bit(name: str, data: Datas
     assert ask(loaded) == ask(router)
     assert loaded.policy == router.policy
     assert loaded.report_ == router.report_
+    assert (loaded.snapshot.id, loaded.snapshot.fitted_at) == (router.snapshot.id, router.snapshot.fitted_at)
     for outcome in (
         Outcome(Task("new", text="A new task"), NEVER_RUN, 0.5, cost=0.7),
         Outcome(data.tasks[0], data.routes[0], 1.0, n_trials=3),
@@ -150,7 +151,7 @@ def test_the_file_holds_no_text_and_no_id_of_a_task(name: str, tmp_path: Path) -
 
 
 def test_nothing_to_learn_from() -> None:
-    with pytest.raises(InputError, match="there is no outcome with a score to learn from; import some with: hmrouter"):
+    with pytest.raises(InputError, match="there is no outcome with a score to learn from; import some first"):
         Router().fit(Dataset([]))
     broken = Outcome(Task("t"), Route("gpt-5", "codex"), None, status=Status.INFRA_ERROR)
     with pytest.raises(InputError, match=r"learn from \(2 have status infra_error or unknown\)"):
@@ -298,7 +299,7 @@ def test_a_cap_is_never_exceeded_and_a_larger_weight_never_buys_dearer(
         try:
             decision = router.route("Fix it", pool=pool, max_cost=cap / 32, cost_weight=weight / 4)
         except NoRoute:
-            assert all(c.dollars is None or c.dollars > cap / 32 for c in router.costs_.of_all(pool))
+            assert all(c.dollars is None or c.dollars > cap / 32 for c in router.snapshot.costs.of_all(pool))
             return
         assert decision.cost is not None
         assert decision.cost <= cap / 32

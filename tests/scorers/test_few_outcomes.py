@@ -17,7 +17,6 @@ from hmrouter.scorers.base import Training
 from hmrouter.scorers.safe import Safe, SafeAlone
 from hmrouter.scorers.safe.calibration import FEW_CELLS, FEW_TASKS, FOLDS, expected_rate, too_few
 from hmrouter.scorers.safe.prior import EVEN, Prior
-from hmrouter.state import State
 from hmrouter.types import Outcome, Route, Task
 
 OPUS, GPT = Route("claude-opus-4-5", "claude-code"), Route("gpt-5", "codex")
@@ -94,7 +93,7 @@ def test_successes_alone_claim_no_more_than_counting_would(n: int, informed: boo
     success = safe.success(BLIND, [OPUS, GPT])[0]
     assert (success < (2 * n + 1) / (2 * n + 2)).all()
     assert (success > 0.5).all()
-    never = safe.merit(BLIND, [Route("gpt-5", "claude-code"), Route("new", "new")])[0]
+    never = safe.predict(BLIND, [Route("gpt-5", "claude-code"), Route("new", "new")]).merit[0]
     assert (never < success.max()).all()
 
 
@@ -111,8 +110,8 @@ def test_caution_acts_before_the_ceiling(belief: SuiteBelief) -> None:
     never = [Route("gpt-5", f"g{i}") for i in range(8)]
     for known in (None, belief):
         safe = fit(outcomes, known)
-        assert (safe.merit(BLIND, never) < safe.success(BLIND, never) - 0.01).all()
-        assert safe.merit(BLIND, never).max() < safe.merit(BLIND, [outcomes[0].route])[0, 0]
+        assert (safe.predict(BLIND, never).merit < safe.success(BLIND, never) - 0.01).all()
+        assert safe.predict(BLIND, never).merit.max() < safe.predict(BLIND, [outcomes[0].route]).merit[0, 0]
 
 
 # -- when it acts ---------------------------------------------------------------------------------------------------
@@ -136,10 +135,7 @@ def test_with_enough_tasks_scales_and_calibration_are_learned() -> None:
 
 def test_a_saved_scorer_knows_how_few_they_were(belief: SuiteBelief) -> None:
     safe, routes = fit(README, belief), [OPUS, GPT, Route("new", "codex")]
-    assert np.array_equal(Safe.from_state(safe.state()).merit(BLIND, routes), safe.merit(BLIND, routes))
-    state = safe.state()
-    own = {key: value for key, value in state.meta["own"].items() if key != "few"}  # a file of an earlier version
-    assert not Safe.from_state(State(state.arrays, {**state.meta, "own": own})).few_
+    assert np.array_equal(Safe.from_state(safe.state()).predict(BLIND, routes).merit, safe.predict(BLIND, routes).merit)
 
 
 # -- one by one -----------------------------------------------------------------------------------------------------
@@ -167,8 +163,9 @@ def test_few_outcomes_one_by_one_are_the_same_at_once(
     safe, want = fit(outcomes[:first], known), fit(outcomes, known)
     for o in outcomes[first:]:
         safe.observe(o, BLIND[0])
-    for ask in (Safe.success, Safe.merit, Safe.interval):
-        assert np.allclose(ask(safe, BLIND, routes), ask(want, BLIND, routes), rtol=0, atol=1e-8)
+    one, two = safe.predict(BLIND, routes), want.predict(BLIND, routes)
+    for part in ("success", "merit", "interval"):
+        assert np.allclose(getattr(one, part), getattr(two, part), rtol=0, atol=1e-8)
 
 
 # -- the parts ------------------------------------------------------------------------------------------------------

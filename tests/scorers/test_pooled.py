@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 
@@ -83,7 +83,7 @@ class Oracle:
             row[1 + self.dims + self.names.index(name)] = 1.0
         return row
 
-    def columns(self, routes: list[Route]) -> Floats:
+    def columns(self, routes: Sequence[Route]) -> Floats:
         """The columns of the pooled model, in terms of the effects: the weights of x, then sums for routes."""
         weights = np.eye(self.size)[1 : 1 + self.dims]
         nothing = np.zeros(self.dims)
@@ -200,13 +200,12 @@ def test_a_saved_posterior_is_exact_and_apart() -> None:
     state = pooled.state()
     kept = State({name: a.copy() for name, a in state.arrays.items()}, state.meta)
     loaded = Pooled.from_state(state)
-    added = ledger.add(Outcome(Task("t"), POOL[5], 1.0), np.ones(1))  # no new columns: in place
+    added = ledger.add(Outcome(Task("t"), POOL[5], 1.0), np.ones(1))
     assert added is not None
-    for each in (pooled, loaded):
-        each.update(added, np.ones(1), ledger.routes)
-    assert pooled.routes == loaded.routes
-    assert all(np.array_equal(getattr(pooled, f), getattr(loaded, f)) for f in ("mean", "cov"))
-    assert not np.array_equal(pooled.cov, kept.arrays["cov"])
+    one, two = (each.after(added, np.ones(1), ledger.routes) for each in (pooled, loaded))
+    assert one.routes == two.routes
+    assert all(np.array_equal(getattr(one, f), getattr(two, f)) for f in ("mean", "cov"))
+    assert not np.array_equal(one.cov, pooled.cov)
     assert all(np.array_equal(kept.arrays[name], state.arrays[name]) for name in kept.arrays)
 
 
@@ -245,7 +244,7 @@ def one_by_one(outcomes: list[Outcome], first: int, vectors: Mapping[str, Floats
     for o in outcomes[first:]:
         added = ledger.add(o, vectors[o.task.id])
         assert added is not None
-        pooled.update(added, ledger.vector(added.task), ledger.routes)
+        pooled = pooled.after(added, ledger.vector(added.task), ledger.routes)
     return pooled
 
 

@@ -11,7 +11,7 @@ import pytest
 from hmrouter.errors import EmbedderMismatch, NotFitted
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.router import Router
-from hmrouter.scorers.base import Training, sigmoid
+from hmrouter.scorers.base import Prediction, Training, sigmoid
 from hmrouter.scorers.safe.pooled import Pooled
 from hmrouter.scorers.safe.prior import Prior, Shares
 from hmrouter.scorers.safe.scorer import FEATURES, Safe, features_of
@@ -21,6 +21,12 @@ from hmrouter.types import Outcome, Route, Task
 POOL = [Route(f"m{m}", f"h{h}") for m in range(4) for h in range(3)]
 NEVER = [Route("m0", "new"), Route("new", "h0"), Route("new", "new")]
 BLIND = np.zeros((1, 2))
+
+
+def interval_of(prediction: Prediction) -> tuple[Floats, Floats]:
+    """The interval, of a scorer that gives one."""
+    assert prediction.interval is not None
+    return prediction.interval
 
 
 def fit(outcomes: Sequence[Outcome], caution: float = 0.5) -> Safe:
@@ -58,12 +64,14 @@ EDGES = {
 @pytest.mark.parametrize("edge", EDGES)
 def test_at_every_edge_all_answers_are_finite_and_agree(edge: str) -> None:
     safe, routes = fit(EDGES[edge]), [*POOL, *NEVER]
-    success, merit = safe.success(BLIND, routes)[0], safe.merit(BLIND, routes)[0]
-    low, high = (v[0] for v in safe.interval(BLIND, routes))
+    success, merit = safe.success(BLIND, routes)[0], safe.predict(BLIND, routes).merit[0]
+    low, high = (v[0] for v in interval_of(safe.predict(BLIND, routes)))
     mean_low, mean_high = safe.mean_interval(np.zeros((9, 2)), routes)
-    mean, cov = safe.joint(BLIND[0], routes)
+    joint = safe.predict(BLIND, routes).joint
+    assert joint is not None
+    cov = joint(0, range(len(routes)))
     run = np.array([r in {o.route for o in EDGES[edge]} for r in routes])
-    assert np.isfinite(np.concatenate([success, merit, low, high, mean_low, mean_high, mean])).all()
+    assert np.isfinite(np.concatenate([success, merit, low, high, mean_low, mean_high])).all()
     assert ((low >= 0) & (low < success) & (success < high) & (high <= 1)).all()
     assert ((mean_low >= 0) & (mean_low < mean_high) & (mean_high <= 1)).all()
     assert (high - low > 0.02).all()
@@ -75,7 +83,7 @@ def test_at_every_edge_all_answers_are_finite_and_agree(edge: str) -> None:
 
 def test_successes_only() -> None:
     safe = fit(EDGES["all successes"])
-    observed, never = safe.merit(BLIND, POOL)[0], safe.merit(BLIND, NEVER)[0]
+    observed, never = safe.predict(BLIND, POOL).merit[0], safe.predict(BLIND, NEVER).merit[0]
     assert (observed > 0.95).all()
     assert (observed < 1.0).all()
     assert (never < observed.min()).all()
@@ -92,7 +100,7 @@ def test_failures_only() -> None:
 def test_one_outcome_says_little(score: float) -> None:
     safe = fit(outcomes_of(POOL[:1], 1, lambda i, r: score))
     success = safe.success(BLIND, POOL)[0]
-    low, high = (v[0, 0] for v in safe.interval(BLIND, POOL[:1]))
+    low, high = (v[0, 0] for v in interval_of(safe.predict(BLIND, POOL[:1])))
     assert (abs(success - score) > 0.3).all()  # as two in three would: a success and a failure were thinkable before
     assert (abs(success - score) < 0.4).all()
     assert high - low > 0.5
@@ -102,7 +110,7 @@ def test_one_outcome_says_little(score: float) -> None:
 def test_more_evidence_narrows_the_interval() -> None:
     widths = []
     for n in (1, 10, 100, 1000):
-        low, high = fit(outcomes_of(POOL[:1], n, coin)).interval(BLIND, POOL[:1])
+        low, high = interval_of(fit(outcomes_of(POOL[:1], n, coin)).predict(BLIND, POOL[:1]))
         widths.append(float((high - low)[0, 0]))
     assert widths == sorted(widths, reverse=True)
     # 1,000 coins: an interval of about 2 x 1.64 x sqrt(.25 / 1000)
@@ -116,7 +124,11 @@ def test_contradicting_trials_are_their_mean() -> None:
 
 def test_routes_with_equal_outcomes_are_equal_to_the_last_bit() -> None:
     rng = np.random.default_rng(0)
-    merit = fit(outcomes_of(POOL, 33, lambda i, r: [0.3, 1.0, 0.0, 0.7, 0.1][i % 5])).merit(rng.random((4, 2)), POOL)
+    merit = (
+        fit(outcomes_of(POOL, 33, lambda i, r: [0.3, 1.0, 0.0, 0.7, 0.1][i % 5]))
+        .predict(rng.random((4, 2)), POOL)
+        .merit
+    )
     assert (merit == merit[:, :1]).all()
 
 
@@ -151,7 +163,7 @@ def test_a_never_run_route_is_below_any_observed_one_that_is_as_good(seed: int) 
     safe = fit(outcomes_of(run, 15, lambda i, r: float(rng.random() < rate[r])))
     never = [r for r in POOL if r not in run] + NEVER
     (mine,), (theirs,) = safe.success(BLIND, never), safe.success(BLIND, run)
-    (my_merit,), (their_merit,) = safe.merit(BLIND, never), safe.merit(BLIND, run)
+    (my_merit,), (their_merit,) = safe.predict(BLIND, never).merit, safe.predict(BLIND, run).merit
     no_better = mine[:, None] <= theirs[None, :]
     assert no_better.any()
     assert (my_merit[:, None] < their_merit[None, :])[no_better].all()
@@ -159,9 +171,9 @@ def test_a_never_run_route_is_below_any_observed_one_that_is_as_good(seed: int) 
 
 def test_a_never_run_pair_that_was_observed_is_ranked_by_its_mean() -> None:
     safe = fit(outcomes_of(POOL[1:], 20, coin))
-    assert safe.merit(BLIND, POOL[:1]) < safe.success(BLIND, POOL[:1])
+    assert safe.predict(BLIND, POOL[:1]).merit < safe.success(BLIND, POOL[:1])
     safe.observe(Outcome(Task("t000"), POOL[0], 1.0), BLIND[0])
-    assert safe.merit(BLIND, POOL[:1]) == safe.success(BLIND, POOL[:1])
+    assert safe.predict(BLIND, POOL[:1]).merit == safe.success(BLIND, POOL[:1])
 
 
 def planted(hidden: Route, seed: int) -> bool:
@@ -187,9 +199,9 @@ def test_a_never_run_pair_of_mediocre_components_never_is(hidden: Route) -> None
 def test_caution_moves_never_run_routes_only() -> None:
     outcomes = outcomes_of(POOL[:6], 20, coin)
     bold, careful = fit(outcomes, caution=0.0), fit(outcomes, caution=2.0)
-    assert np.array_equal(bold.merit(BLIND, POOL[:6]), careful.merit(BLIND, POOL[:6]))
-    assert (bold.merit(BLIND, POOL[6:]) > careful.merit(BLIND, POOL[6:])).all()
-    assert np.array_equal(bold.merit(BLIND, POOL), bold.success(BLIND, POOL))
+    assert np.array_equal(bold.predict(BLIND, POOL[:6]).merit, careful.predict(BLIND, POOL[:6]).merit)
+    assert (bold.predict(BLIND, POOL[6:]).merit > careful.predict(BLIND, POOL[6:]).merit).all()
+    assert np.array_equal(bold.predict(BLIND, POOL).merit, bold.success(BLIND, POOL))
 
 
 # -- one more outcome -----------------------------------------------------------------------------------------------
@@ -216,12 +228,17 @@ def test_when_the_evidence_has_grown_by_half_everything_is_learned_anew_in_any_o
     shuffled = [outcomes[i] for i in rng.permutation(len(outcomes))]
     safe, want = fit(shuffled[:319]), fit(shuffled[:479])
     for o in shuffled[319:479]:
+        assert not safe.refit_due
         safe.observe(o, BLIND[0])
+    assert safe.refit_due
+    assert safe.cells_at_fit_ == 319
+    safe = safe.refitted()
     assert safe.cells_at_fit_ == 479
     assert safe.calibration_.kind == want.calibration_.kind
     assert safe.reliability() == pytest.approx(want.reliability(), abs=1e-8)
-    for ask in (Safe.success, Safe.merit, Safe.interval):
-        assert np.allclose(ask(safe, BLIND, POOL), ask(want, BLIND, POOL), rtol=0, atol=1e-8)
+    one, two = safe.predict(BLIND, POOL), want.predict(BLIND, POOL)
+    for part in ("success", "merit", "interval"):
+        assert np.allclose(getattr(one, part), getattr(two, part), rtol=0, atol=1e-8)
 
 
 def test_from_one_outcome_on() -> None:
@@ -235,8 +252,8 @@ def test_from_one_outcome_on() -> None:
 def test_a_scorer_must_be_fitted_and_vectors_must_fit() -> None:
     outcome = Outcome(Task("t"), POOL[0], 1.0)
     uses: list[Callable[[Safe], object]] = [
-        lambda s: s.merit(BLIND, POOL), lambda s: s.interval(BLIND, POOL), lambda s: s.mean_interval(BLIND, POOL),
-        lambda s: s.joint(BLIND[0], POOL), lambda s: s.observe(outcome, BLIND[0]), lambda s: s.reliability(),
+        lambda s: s.predict(BLIND, POOL), lambda s: s.mean_interval(BLIND, POOL),
+        lambda s: s.observe(outcome, BLIND[0]), lambda s: s.reliability(),
     ]  # fmt: skip
     for use in uses:
         with pytest.raises(NotFitted, match="'safe' is not fitted"):
@@ -295,7 +312,7 @@ def test_intervals_cover_what_they_say(n: int, density: float) -> None:
         data = Dataset([Outcome(tasks[i], POOL[j], float(y[i, j])) for i, j in cells], tasks=tasks, routes=POOL)
         safe = Safe().fit(Training(data, x, {}))
         truth = (rate(new, np.array(hard)) + rate(new, np.array(-hard))) / 2.0
-        low, high = safe.interval(new, POOL)
+        low, high = interval_of(safe.predict(new, POOL))
         rate_hits.append((low <= truth) & (truth <= high))
         low, high = safe.mean_interval(new, POOL)
         mean = run(new).mean(axis=0)

@@ -106,7 +106,7 @@ def _notes(router: Router, untrained: bool) -> list[str]:
     own = counted(report.outcomes, "own run")
     if untrained:
         notes.append(f"there is no router file; this rests on {report.history or f'{own} only'}")
-    if not router.difficulty_.slopes:  # nothing was learned of any route
+    if not router.snapshot.difficulty.slopes:  # nothing was learned of any route
         few = f"{own} of {counted(report.tasks, 'task')} are few" if report.outcomes else "there are no own runs"
         notes.append(f"{few}: how tasks differ in difficulty is that of usual suites, and the plan is a rough guess")
     return notes

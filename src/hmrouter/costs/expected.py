@@ -47,17 +47,20 @@ class Amounts:
             self.text = TextFactor.fit(x[ran], effect, runs[ran])
         return self
 
-    def add(self, route: Route, value: float) -> None:
-        """One more run. How far routes vary, and what texts say, is learned by `fit` only."""
-        self._means.add(route, value)
-        self._shrunk = None
+    def after(self, route: Route, value: float) -> Self:
+        """With one more run. How far routes vary, and what texts say, is learned by `fit` only."""
+        means = self._means.copy()
+        means.add(route, value)
+        return type(self)(means, self._variances, self.text)
 
     def of_all(self, routes: Sequence[Route]) -> list[Level | None]:
         """Of many routes, on a usual task."""
-        if self._shrunk is None:
+        shrunk = self._shrunk
+        if shrunk is None:
             means = self._means.counted()
-            self._shrunk = Shrunk.fit(means) if self._variances is None else Shrunk(means, self._variances)
-        return self._shrunk.of_all(routes)
+            shrunk = Shrunk.fit(means) if self._variances is None else Shrunk(means, self._variances)
+            self._shrunk = shrunk  # the same whoever of several threads makes it
+        return shrunk.of_all(routes)
 
     def state(self) -> State:
         """The sums, how far they vary, and the weights of the text."""
@@ -67,8 +70,8 @@ class Amounts:
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What `state` described; files of earlier versions hold the sums alone."""
-        kept = state.meta.get("variances")
+        """The amounts that `state` described."""
+        kept = state.meta["variances"]
         variances = None if kept is None else Variances(*(_positive(v) for v in kept))
         return cls(RouteMeans.from_state(state), variances, TextFactor.from_state(state))
 
@@ -100,12 +103,14 @@ class ExpectedCosts:
             Amounts.fit(data, c.seconds, np.ones(len(c), dtype=bool), x),
         )
 
-    def observe(self, outcome: Outcome) -> None:
-        """One more outcome, if the run came to its end; without a reported cost, its tokens at list prices."""
-        if (dollars := spent(outcome)) is not None:
-            self._dollars.add(outcome.route, dollars)
+    def after(self, outcome: Outcome) -> Self:
+        """With one more outcome, if the run came to its end; without a reported cost, its tokens at list prices."""
+        dollars, seconds = self._dollars, self._seconds
+        if (paid := spent(outcome)) is not None:
+            dollars = dollars.after(outcome.route, paid)
         if outcome.status is Status.OK and outcome.seconds is not None:
-            self._seconds.add(outcome.route, outcome.seconds)
+            seconds = seconds.after(outcome.route, outcome.seconds)
+        return type(self)(dollars, seconds)
 
     def of(self, route: Route) -> Cost:
         """The expected cost of a route on a usual task."""
@@ -131,7 +136,7 @@ class ExpectedCosts:
         return self._dollars.text.on
 
     def state(self) -> State:
-        """The dollars as earlier versions kept them, with the seconds beside them."""
+        """The dollars, and the seconds beside them."""
         dollars, seconds = self._dollars.state(), self._seconds.state()
         return State(
             {**dollars.arrays, **{f"seconds/{name}": array for name, array in seconds.arrays.items()}},
@@ -140,9 +145,8 @@ class ExpectedCosts:
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What `state` described; files of earlier versions know no seconds."""
-        seconds = Amounts.from_state(state.part("seconds")) if "seconds" in state.meta else None
-        return cls(Amounts.from_state(state), seconds)
+        """The costs that `state` described."""
+        return cls(Amounts.from_state(state), Amounts.from_state(state.part("seconds")))
 
 
 def _sums(at: Array, values: Floats | None = None, minlength: int = 0) -> Floats:

@@ -4,108 +4,136 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 
 import numpy as np
 
 from hmrouter.costs import Cost
 from hmrouter.decide.budgets import Spending, weight_for
-from hmrouter.decide.policy import Policy, Ranking
-from hmrouter.decide.uncertainty import best_and_regret, probability_above
-from hmrouter.scorers.base import Scorer
+from hmrouter.decide.policy import Policy, Ranking, known_dollars, name_ranks
+from hmrouter.decide.uncertainty import Draws, probability_above
+from hmrouter.recent import Recent
+from hmrouter.scorers.base import Prediction, Scorer
 from hmrouter.state import Floats
 from hmrouter.types import Candidate, Decision, Evidence, Route, Task
 
 MOST_COMPARED = 50
 """How many of the best candidates are compared jointly; the others are too far behind to matter."""
+KEPT_DRAWS = 8
+"""Sets of candidates whose draws are kept: the same few lead in task after task. A set takes up to a megabyte."""
+
+Compared = tuple[tuple[Route, ...], tuple[int, ...]]
+"""A pool, and the places of those of its routes that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Chooser:
     """A pool, a policy and a scorer, ready to decide."""
 
     scorer: Scorer
     policy: Policy
-    routes: Sequence[Route]
+    routes: tuple[Route, ...]
     costs: Sequence[Cost]
     """Of each route on a usual task."""
     factors: Callable[[Floats], tuple[Floats, Floats]]
     """From vectors of tasks to how many times the usual dollars and seconds they take."""
     observed: AbstractSet[Route]
     evidence: Callable[[Route], Evidence]
+    draws: Recent[Compared, Draws] = field(default_factory=lambda: Recent(KEPT_DRAWS))
+    snapshot: str = ""
+    fitted_at: datetime | None = None
+    """Which router decides, and when it was fitted: every decision says so."""
 
     def spending(self, x: Floats) -> Spending:
         """The cost weight that the policy's budget asks for, with reference tasks of vectors x (tasks, dims)."""
         if self.policy.budget_per_task is None:
             return Spending(self.policy.cost_weight, 0.0)
-        usual = np.array([np.nan if c.dollars is None else c.dollars for c in self.costs], dtype=np.float64)
-        dollars = np.outer(self.factors(x)[0], usual)
-        cap = np.inf if self.policy.max_cost is None else self.policy.max_cost
-        merit = self.scorer.merit(x, self.routes)
-        return weight_for(self.policy.budget_per_task, self.routes, merit, np.where(dollars <= cap, dollars, np.nan))
+        return self._solved(x, self.scorer.predict(x, self.routes))
 
     def decide(
         self, tasks: Sequence[Task], x: Floats, top: int | None, spending: Spending | None = None
     ) -> list[Decision]:
         """One decision per task with vectors x (tasks, dims); `spending`, if not solved yet, is solved on them."""
-        spending = self.spending(x) if spending is None else spending
-        weight, budget = spending.cost_weight, self.policy.budget_per_task
-        factors = np.stack(self.factors(x), axis=1).tolist()
-        score, success = self.scorer.score(x, self.routes), self.scorer.success(x, self.routes)
-        merit, interval = self.scorer.merit(x, self.routes), self.scorer.interval(x, self.routes)
-        reliability = self.scorer.reliability()
-        out = []
-        for i, task in enumerate(tasks):
-            costs = [cost.times(*factors[i]) for cost in self.costs]
-            ranking = self.policy.rank(self.routes, merit[i], costs, weight)
+        said = self.scorer.predict(x, self.routes)
+        budget = self.policy.budget_per_task
+        if spending is None:
+            spending = Spending(self.policy.cost_weight, 0.0) if budget is None else self._solved(x, said)
+        weight, usual, names = spending.cost_weight, known_dollars(self.costs), name_ranks(self.routes)
+        evidence, observed = [self.evidence(r) for r in self.routes], [r in self.observed for r in self.routes]
+        reliability, out = self.scorer.reliability(), []
+        for i, (task, factors) in enumerate(zip(tasks, np.stack(self.factors(x), axis=1).tolist(), strict=True)):
+            dollars = usual * factors[0]
+            ranking = self.policy.rank_dollars(self.routes, said.merit[i], dollars, weight, names)
             order = ranking.order.tolist()
-            p_best, regret = self._weigh(x[i], success[i], ranking, order, costs, weight)
-            ranked = tuple(
-                Candidate(
-                    route=self.routes[j], success=float(success[i, j]), score=float(score[i, j]),
-                    merit=float(merit[i, j]), value=float(ranking.value[j]),
-                    cost=costs[j].dollars, cost_basis=costs[j].basis, cost_interval=costs[j].interval,
-                    seconds=costs[j].seconds, seconds_interval=costs[j].seconds_interval,
-                    observed=self.routes[j] in self.observed, evidence=self.evidence(self.routes[j]),
-                    interval=None if interval is None else (float(interval[0][i, j]), float(interval[1][i, j])),
-                    p_best=p_best.get(j),
-                )
-                for j in order[:top]
-            )  # fmt: skip
+            p_best, regret = self._weigh(i, said, ranking, order, dollars, weight)
+            score, success, merit, value = (a.tolist() for a in (said.score[i], said.success[i], said.merit[i],
+                                                                 ranking.value))  # fmt: skip
+            low, high = (None, None) if said.interval is None else (a[i].tolist() for a in said.interval)
+            ranked = []
+            for j in order[:top]:
+                cost = self.costs[j].times(*factors)
+                ranked.append(
+                    Candidate(
+                        route=self.routes[j], success=success[j], score=score[j], merit=merit[j], value=value[j],
+                        cost=cost.dollars, cost_basis=cost.basis, cost_interval=cost.interval, seconds=cost.seconds,
+                        seconds_interval=cost.seconds_interval, observed=observed[j], evidence=evidence[j],
+                        interval=None if low is None or high is None else (low[j], high[j]), p_best=p_best.get(j),
+                    )
+                )  # fmt: skip
             out.append(
                 Decision(
-                    task, ranked, weight, self.policy.max_cost, ranking.excluded, self.scorer.name,
+                    task, tuple(ranked), weight, self.policy.max_cost, ranking.excluded, self.scorer.name,
                     expected_regret=regret, n_candidates=len(order), incumbent=self.policy.incumbent,
                     calibration=reliability, budget_per_task=budget,
                     spend_per_task=None if budget is None else spending.per_task,
+                    snapshot=self.snapshot, fitted_at=self.fitted_at,
                 )
             )  # fmt: skip
         return out
 
+    def _solved(self, x: Floats, said: Prediction) -> Spending:
+        dollars = np.outer(self.factors(x)[0], known_dollars(self.costs))
+        cap = np.inf if self.policy.max_cost is None else self.policy.max_cost
+        budget = self.policy.budget_per_task or 0.0
+        return weight_for(budget, self.routes, said.merit, np.where(dollars <= cap, dollars, np.nan))
+
     def _weigh(
-        self, x: Floats, success: Floats, ranking: Ranking, order: list[int], costs: Sequence[Cost], weight: float
+        self, task: int, said: Prediction, ranking: Ranking, order: list[int], dollars: Floats, weight: float
     ) -> tuple[dict[int, float], float | None]:
         """Put the incumbent first in `order` unless there is a reason to leave it; then say how sure the choice is."""
         home = -1 if self.policy.incumbent is None else self.routes.index(self.policy.incumbent)
         near = list(dict.fromkeys([*order[:MOST_COMPARED], *([home] if home in order else [])]))
-        joint = self.scorer.joint(x, [self.routes[j] for j in near])
-        values = None
-        if joint is not None:
-            # The calibrated success is what is ranked and shown; the joint model says how it varies together.
-            dollars = np.array([costs[j].dollars or 0.0 for j in near])
-            values = (success[near] - weight * dollars, joint[1])
+        # The calibrated success is what is ranked and shown; the joint model says how it varies together.
+        mean = said.success[task, near] - weight * np.nan_to_num(dollars[near])
         if home in order:
+            cov = _covariance(said, task, near)
             first = home
             for j in order[: order.index(home)]:
                 gain = float(ranking.value[j] - ranking.value[home])
-                sure = None if values is None or j not in near else probability_above(
-                    *values, near.index(j), near.index(home))  # fmt: skip
+                sure = None if cov is None or j not in near else probability_above(
+                    mean, cov, near.index(j), near.index(home))  # fmt: skip
                 if self.policy.leaves_incumbent(gain, sure):
                     first = j
                     break
             order.remove(first)
             order.insert(0, first)
-        if values is None:
+        draws = self._draws(said, task, near)
+        if draws is None:
             return {}, None
-        p_best, regret = best_and_regret(*values, near.index(order[0]))
+        p_best, regret = draws.best_and_regret(mean, near.index(order[0]))
         return dict(zip(near, p_best.tolist(), strict=True)), regret
+
+    def _draws(self, said: Prediction, task: int, near: list[int]) -> Draws | None:
+        if said.contrasts is not None:  # the same for every task
+            contrasts = said.contrasts
+            return self.draws((self.routes, tuple(near)), lambda: Draws(contrasts(near)))
+        cov = _covariance(said, task, near)
+        return None if cov is None else Draws(cov)
+
+
+def _covariance(said: Prediction, task: int, near: Sequence[int]) -> Floats | None:
+    """How the values of some routes vary together on a task, as far as their differences go; None if unknown."""
+    if said.contrasts is not None:
+        return said.contrasts(near)
+    return None if said.joint is None else said.joint(task, near)

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 from hmrouter.costs.cost import BASES
@@ -36,6 +37,8 @@ def to_dict(decision: Decision, elsewhere: Elsewhere | None = None) -> dict[str,
             shown["elsewhere"] = elsewhere.seen[candidate.route]._asdict()
     return {
         "id": decision.id,
+        "snapshot": decision.snapshot,
+        "fitted_at": None if decision.fitted_at is None else decision.fitted_at.isoformat(),
         "task": {"id": decision.task.id, "suite": decision.task.suite, "text": decision.task.text},
         "scorer": decision.scorer,
         **ranked[0],
@@ -82,13 +85,14 @@ def _decision(d: dict[str, Any]) -> Decision:
         expected_regret=_optional(d["expected_regret"]), n_candidates=int(d["n_candidates"]),
         calibration=_calibration(d["calibration"]),
         incumbent=None if d["incumbent"] is None else Route.parse(d["incumbent"]), id=str(d["id"]),
-        # Decisions of earlier versions know no budgets, and below no intervals of costs and no seconds.
-        budget_per_task=_optional(d.get("budget_per_task")), spend_per_task=_optional(d.get("spend_per_task")),
+        budget_per_task=_optional(d["budget_per_task"]), spend_per_task=_optional(d["spend_per_task"]),
+        snapshot=str(d["snapshot"]),
+        fitted_at=None if d["fitted_at"] is None else datetime.fromisoformat(d["fitted_at"]),
     )  # fmt: skip
 
 
 def _elsewhere(d: dict[str, Any]) -> Elsewhere | None:
-    if not d.get("history"):  # decisions of earlier versions do not have it
+    if d["history"] is None:
         return None
     seen = {Route.parse(c["route"]): Seen(*(int(c["elsewhere"][key]) for key in Seen._fields)) for c in d["ranked"]}
     return Elsewhere(Background.from_dict(d["history"]), seen)
@@ -102,8 +106,8 @@ def _candidate(c: dict[str, Any]) -> Candidate:
         merit=_number(c["merit"]), value=_number(c["value"]), cost=_optional(c["cost"]), cost_basis=c["cost_basis"],
         observed=bool(c["observed"]),
         evidence=Evidence(**{key: int(c["evidence"][key]) for key in ("pair", "model", "harness")}),
-        interval=_pair(c["interval"]), p_best=_optional(c["p_best"]), cost_interval=_pair(c.get("cost_interval")),
-        seconds=_optional(c.get("seconds")), seconds_interval=_pair(c.get("seconds_interval")),
+        interval=_pair(c["interval"]), p_best=_optional(c["p_best"]), cost_interval=_pair(c["cost_interval"]),
+        seconds=_optional(c["seconds"]), seconds_interval=_pair(c["seconds_interval"]),
     )  # fmt: skip
 
 

@@ -86,7 +86,12 @@ class Policy:
         `cost_weight` takes the place of the policy's own: the one that its budget asks for.
         """
         weight = self.cost_weight if cost_weight is None else cost_weight
-        dollars = np.array([np.nan if c.dollars is None else c.dollars for c in costs], dtype=np.float64)
+        return self.rank_dollars(routes, success, known_dollars(costs), weight, name_ranks(routes))
+
+    def rank_dollars(
+        self, routes: Sequence[Route], success: Floats, dollars: Floats, weight: float, names: NDArray[np.int64]
+    ) -> Ranking:
+        """The same for dollars (NaN where unknown) and ranks of the names at hand, for one task after another."""
         unknown = np.isnan(dollars)
         needs_cost = weight > 0 or self.max_cost is not None or self.budget_per_task is not None
         too_dear = ~unknown & (dollars > (np.inf if self.max_cost is None else self.max_cost))
@@ -98,9 +103,8 @@ class Policy:
             raise NoRoute(self._refusal(routes, dollars))
         value = np.asarray(success, dtype=np.float64) - weight * np.where(unknown, 0.0, dollars)
         kept = np.flatnonzero(feasible)
-        names = _ranks([str(routes[i]) for i in kept.tolist()])
         price = np.where(unknown, np.inf, dollars)[kept]
-        order = kept[np.lexsort((names, price, -value[kept]))]
+        order = kept[np.lexsort((names[kept], price, -value[kept]))]
         return Ranking(order, value, {reason: n for reason, n in excluded.items() if n})
 
     def leaves_incumbent(self, gain: float, probability: float | None) -> bool:
@@ -133,5 +137,12 @@ def show_dollars(value: float) -> str:
     )
 
 
-def _ranks(names: list[str]) -> NDArray[Any]:
-    return np.argsort(np.argsort(np.array(names, dtype=object), kind="stable"), kind="stable")
+def known_dollars(costs: Sequence[Cost]) -> Floats:
+    """Expected dollars as an array, NaN where they are not known."""
+    return np.array([np.nan if c.dollars is None else c.dollars for c in costs], dtype=np.float64)
+
+
+def name_ranks(routes: Sequence[Route]) -> NDArray[np.int64]:
+    """The place of each route in the order of their names."""
+    names = np.array([str(route) for route in routes], dtype=object)
+    return np.argsort(np.argsort(names, kind="stable"), kind="stable").astype(np.int64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from hmrouter.state import Floats
@@ -9,20 +11,39 @@ from hmrouter.state import Floats
 DRAWS = 2000
 
 
+class Draws:
+    """Draws of jointly Gaussian values around their means, the same for every question with that covariance.
+
+    Antithetic, from a fixed seed: the same question has the same answer.
+    """
+
+    def __init__(self, cov: Floats) -> None:
+        half = _normal(len(cov)) @ square_root(cov)
+        self._around = np.concatenate([half, -half])
+
+    def best_and_regret(self, mean: Floats, chosen: int) -> tuple[Floats, float]:
+        """Each one's probability of being the largest, and E[largest - chosen]."""
+        drawn = self._around + mean
+        best = drawn.argmax(axis=1)
+        regret = float((drawn[np.arange(len(drawn)), best] - drawn[:, chosen]).mean())
+        return np.bincount(best, minlength=len(mean)) / len(drawn), regret
+
+
 def best_and_regret(mean: Floats, cov: Floats, chosen: int) -> tuple[Floats, float]:
     """Of jointly Gaussian values: each one's probability of being the largest, and E[largest - chosen].
-
-    Antithetic draws from a fixed seed: the same question has the same answer.
 
     >>> p, regret = best_and_regret(np.array([0.6, 0.4]), np.diag([0.01, 0.01]), chosen=0)
     >>> p.round(1).tolist(), round(regret, 2)
     ([0.9, 0.1], 0.01)
     """
-    normal = np.random.default_rng(0).standard_normal((DRAWS // 2, len(mean)))
-    draws = mean + np.concatenate([normal, -normal]) @ square_root(cov)
-    best = draws.argmax(axis=1)
-    regret = float((draws.max(axis=1) - draws[:, chosen]).mean())
-    return np.bincount(best, minlength=len(mean)) / len(draws), regret
+    return Draws(cov).best_and_regret(mean, chosen)
+
+
+@lru_cache(maxsize=16)
+def _normal(n: int) -> Floats:
+    drawn = np.random.default_rng(0).standard_normal((DRAWS // 2, n))
+    drawn.flags.writeable = False
+    return drawn
 
 
 def square_root(cov: Floats) -> Floats:

@@ -48,6 +48,12 @@ class RouteMeans:
         total, n = self._sums.get(route, (0.0, 0.0))
         self._sums[route] = (total + value, n + 1)
 
+    def copy(self) -> Self:
+        """Means that go on by themselves."""
+        new = type(self)()
+        new._sums = dict(self._sums)
+        return new
+
     def all(self) -> dict[Route, float]:
         """The mean of every route that has a value."""
         return {route: total / n for route, (total, n) in self._sums.items()}

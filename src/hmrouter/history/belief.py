@@ -44,8 +44,8 @@ class SuiteBelief:
 
     def mean(self, routes: Sequence[Route]) -> Floats:
         """Expected logit of each route's success rate, (routes,)."""
-        self._reach(routes)
-        return np.array([self._reached[r][0] for r in routes], dtype=np.float64)
+        reached = self._reached_of(routes)
+        return np.array([reached[r][0] for r in routes], dtype=np.float64)
 
     def cov(self, routes: Sequence[Route], others: Sequence[Route]) -> Floats:
         """Covariances of the logits, (routes, others), apart from the suite's level."""
@@ -84,15 +84,23 @@ class SuiteBelief:
         return cls(records, Hierarchy(points, tasks, mean, variances), describe)
 
     def _reach(self, routes: Sequence[Route]) -> Floats:
-        """What the evidence explains of each route, (routes, records); kept, with what it expects of them: the same
-        routes are asked about again with every outcome."""
-        if new := [r for r in dict.fromkeys(routes) if r not in self._reached]:
-            if len(self._reached) + len(new) > KEPT:
-                self._reached.clear()
-                new = list(dict.fromkeys(routes))
+        """What the evidence explains of each route, (routes, records)."""
+        reached = self._reached_of(routes)
+        return np.array([reached[r][1] for r in routes]).reshape(len(routes), len(self.records))
+
+    def _reached_of(self, routes: Sequence[Route]) -> dict[Route, tuple[float, Floats]]:
+        """What the evidence expects and explains of each route; kept, as the same routes are asked about again.
+
+        A dictionary that is there never changes: another takes its place, so that threads may ask at once.
+        """
+        kept = self._reached
+        if new := [r for r in dict.fromkeys(routes) if r not in kept]:
+            if len(kept) + len(new) > KEPT:
+                kept, new = {}, list(dict.fromkeys(routes))
             mean, reach = self._hierarchy.reach(self._points(new))
-            self._reached.update(zip(new, zip(mean.tolist(), reach, strict=True), strict=True))
-        return np.array([self._reached[r][1] for r in routes]).reshape(len(routes), len(self.records))
+            kept = kept | dict(zip(new, zip(mean.tolist(), reach, strict=True), strict=True))
+            self._reached = kept
+        return kept
 
     def _points(self, routes: Sequence[Route]) -> Any:
         return self._describe.points(routes, [HERE] * len(routes))

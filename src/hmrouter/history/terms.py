@@ -76,9 +76,9 @@ class Describe:
     def __init__(self, models: ModelTable | None = None, harnesses: HarnessDescriptions | None = None) -> None:
         self._models = models or ModelTable.shipped()
         self._harnesses = harnesses or HarnessDescriptions()
-        self._model = lru_cache(maxsize=None)(self._models.info)
-        self._family = lru_cache(maxsize=None)(self._harnesses.family)
-        self._price = lru_cache(maxsize=None)(_price)
+        self._model = lru_cache(maxsize=4096)(self._models.info)
+        self._family = lru_cache(maxsize=4096)(self._harnesses.family)
+        self._price = lru_cache(maxsize=4096)(_price)
 
     def points(self, routes: Sequence[Route], suites: Sequence[str]) -> list[Point]:
         """One point per route and its suite."""

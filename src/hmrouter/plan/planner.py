@@ -41,16 +41,17 @@ class Planner:
         """The attempts for a task with vector x (dims,).
 
         What a plan promises is of the predicted success, and so are a budget and a target. With a cost weight the
-        search sees what a choice is ranked by (`Scorer.merit`: careful with pairs that were never run).
+        search sees what a choice is ranked by (`Prediction.merit`: careful with pairs that were never run).
         """
         # A weight of next to nothing: for a budget or a target, costs have to be known too.
         weight = goal.cost_weight or (LEAST_WEIGHT if goal.needs_cost else 0.0)
         policy = replace(self.policy, cost_weight=weight, budget_per_task=None)
-        merit = self.scorer.merit(x[None, :], self.routes)[0]
+        said = self.scorer.predict(x[None, :], self.routes)
+        merit = said.merit[0]
         ranking = policy.rank(self.routes, merit, self.costs)
         order = ranking.order.tolist()  # the policy's: a tie between sequences goes to what it would choose
         routes, costs = [self.routes[j] for j in order], [self.costs[j] for j in order]
-        success = self.scorer.success(x[None, :], routes)[0]
+        success = said.success[0, order]
         steps = self._steps(routes, success, costs, verifier, attempts)
         promised = goal.budget is not None or goal.target is not None or np.array_equal(success, merit[order])
         seen = steps if promised else self._steps(routes, merit[order], costs, verifier, attempts)
@@ -58,7 +59,9 @@ class Planner:
         chosen = [routes[i] for i in found.routes]
         priced = [all(costs[j].dollars is not None for j in found.routes[: i + 1]) for i in range(len(chosen))]
         bounded = [all(costs[j].interval is not None for j in found.routes[: i + 1]) for i in range(len(chosen))]
-        spans = self._intervals(x, chosen, success[list(found.routes)], [costs[i] for i in found.routes], verifier)
+        own = list(dict.fromkeys(found.routes))
+        cov = None if said.joint is None else said.joint(0, [order[j] for j in own])
+        spans = self._intervals(cov, chosen, success[list(found.routes)], [costs[i] for i in found.routes], verifier)
         prefixes = steps.prefixes(found.routes)
         made = tuple(
             Attempt(
@@ -84,18 +87,25 @@ class Planner:
         )  # fmt: skip
 
     def _intervals(
-        self, x: Floats, routes: Sequence[Route], success: Floats, costs: Sequence[Cost], verifier: Verifier
+        self,
+        cov: Floats | None,
+        routes: Sequence[Route],
+        success: Floats,
+        costs: Sequence[Cost],
+        verifier: Verifier,
     ) -> list[tuple[tuple[float, float] | None, tuple[float, float] | None]]:
-        """Of success and cost of each prefix, from draws of what the scorer and the costs are unsure of."""
+        """Of success and cost of each prefix, from draws of what the scorer and the costs are unsure of.
+
+        `cov`: of the distinct routes' success rates, in the order of their first attempts.
+        """
         own = list(dict.fromkeys(routes))
-        joint = self.scorer.joint(x, own)
-        if joint is None:
+        if cov is None:
             return [(None, None)] * len(routes)
         at = [own.index(r) for r in routes]
         first = [at.index(j) for j in range(len(own))]
         normal = np.random.default_rng(0).standard_normal((DRAWS // 2, 2 * len(own)))
         normal = np.concatenate([normal, -normal])
-        moved = normal[:, : len(own)] @ square_root(joint[1])
+        moved = normal[:, : len(own)] @ square_root(cov)
         drawn = np.clip(success[first] + moved, 0.001, 0.999)
         p = self.difficulty.success(own, drawn, within=1e-5)  # (draws, routes, nodes)
         spread = np.array([_log_sd(costs[i]) for i in first])

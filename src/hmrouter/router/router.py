@@ -2,49 +2,46 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from copy import copy, deepcopy
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from hmrouter.costs import Cost, ExpectedCosts, RouteCosts, nearest
-from hmrouter.decide.budgets import Spending, reference_sample
-from hmrouter.decide.chooser import Choice
+from hmrouter.costs import ExpectedCosts
+from hmrouter.decide.budgets import reference_sample
 from hmrouter.decide.document import Elsewhere
 from hmrouter.decide.policy import Policy
-from hmrouter.decide.pool import select
-from hmrouter.errors import (
-    EmbedderMismatch,
-    InputError,
-    NotFitted,
-    PluginError,
-    RouterFileError,
-    UnknownName,
-    UsageError,
-)
+from hmrouter.errors import EmbedderMismatch, InputError, NotFitted, PluginError, RouterFileError, UnknownName
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.features.base import EMBEDDERS, Embedder, embedder_named
 from hmrouter.features.cache import VectorCache, embed_cached, embed_tasks
 from hmrouter.features.descriptions import HarnessDescriptions
-from hmrouter.history.public import Seen, believe, one_thread, own_families, seen_in
+from hmrouter.history.public import believe, one_thread, own_families
 from hmrouter.history.records import Record
-from hmrouter.plan import ATTEMPTS, Goal, Planner, Verifier
+from hmrouter.plan import ATTEMPTS, Goal, Verifier
 from hmrouter.plan.difficulty import Difficulty
 from hmrouter.router.file import brief, read_router_file, write_router_file
 from hmrouter.router.report import FitReport
+from hmrouter.router.snapshot import Asked, Snapshot
 from hmrouter.scorers.base import SCORERS, Scorer, Training
 from hmrouter.state import State
-from hmrouter.types import Decision, Evidence, Outcome, Plan, Route, Status, Task
+from hmrouter.types import Decision, Evidence, Outcome, Plan, Route, Task
 
 Progress = Callable[[int, int], None]
 
 
 class Router:
     """Chooses a (model, harness) pair for each task.
+
+    Any number of threads may ask it while another learns: questions read the current `Snapshot`, and learning puts
+    another in its place.
 
     >>> outcomes = [Outcome(Task(f"t{i}", text="fix it"), Route("gpt-5", h), float(h == "codex"), cost=0.5)
     ...             for i in range(4) for h in ("codex", "aider")]
@@ -60,10 +57,13 @@ class Router:
         policy: Policy | None = None,
         descriptions: HarnessDescriptions | None = None,
     ) -> None:
-        self.scorer: Scorer = SCORERS.load(scorer)() if isinstance(scorer, str) else scorer
-        self.embedder: Embedder = embedder_named(embedder) if isinstance(embedder, str) else embedder
+        self._scorer: Scorer = SCORERS.load(scorer)() if isinstance(scorer, str) else scorer
+        self._embedder: Embedder = embedder_named(embedder) if isinstance(embedder, str) else embedder
         self.policy = policy or Policy()
         self.descriptions = descriptions or HarnessDescriptions()
+        self._snapshot: Snapshot | None = None
+        self._learning = threading.RLock()
+        """Held while the next snapshot is made, so that none is lost; questions do not wait for it."""
 
     # -- learning -----------------------------------------------------------------------------------------------
 
@@ -80,33 +80,31 @@ class Router:
         `history`: how routes did on other suites, for scorers that listen to it. What it says of the data's own suites,
         or of suites that share their tasks, has no say. With it there may be no outcome at all.
         """
-        belief = believe(history, data.suites) if history and self.scorer.listens else None
+        scorer, embedder = self._scorer, self._embedder
+        if self._snapshot is not None:  # which goes on answering with what it has
+            scorer, embedder = deepcopy(self._snapshot.scorer), copy(self._snapshot.embedder)
+        belief = believe(history, data.suites) if history and scorer.listens else None
         if not len(data.cells) and belief is None:
-            raise InputError(
-                "there is no outcome with a score to learn from"
-                + (f" ({sum(data.ignored.values())} have status infra_error or unknown)" if data.ignored else "")
-                + "; import some with: hmrouter import PATH"
-            )
-        self.embedder.fit([t.text for t in data.tasks])
-        self._described = set(data.harnesses)
-        described = embed_cached(self.embedder, [self.descriptions.text(h) for h in data.harnesses], cache)
-        vectors = dict(zip(data.harnesses, described, strict=True))
-        self.scorer.progress = progress
-        try:
-            x = embed_tasks(self.embedder, data.tasks, cache)
-            self.scorer.fit(Training(data, x, vectors, belief))
-        finally:
-            self.scorer.progress = None
-        self.costs_ = ExpectedCosts.fit(data, x)
-        self.difficulty_ = Difficulty.fit(data)
-        self._reference = reference_sample(x)
-        self._hear(() if belief is None else belief.records)
-        self.pool_ = data.routes or tuple(sorted(self._seen))
-        trials = np.bincount(data.cells.route, weights=data.cells.trials, minlength=len(data.routes))
-        self._runs = Counter({r: int(n) for r, n in zip(data.routes, trials, strict=True)})
-        self._observed = {r for r, seen in zip(data.routes, data.observed, strict=True) if seen}
-        self._refresh()
-        self.report_ = FitReport.of(data, () if belief is None else belief.records)
+            without = f" ({sum(data.ignored.values())} have status infra_error or unknown)" if data.ignored else ""
+            raise InputError(f"there is no outcome with a score to learn from{without}; import some first")
+        with self._learning:
+            embedder.fit([t.text for t in data.tasks])
+            described = embed_cached(embedder, [self.descriptions.text(h) for h in data.harnesses], cache)
+            scorer.progress = progress
+            try:
+                x = embed_tasks(embedder, data.tasks, cache)
+                scorer.fit(Training(data, x, dict(zip(data.harnesses, described, strict=True)), belief))
+            finally:
+                scorer.progress = None
+            records = () if belief is None else belief.records
+            trials = np.bincount(data.cells.route, weights=data.cells.trials, minlength=len(data.routes))
+            self._snapshot = Snapshot(
+                scorer, embedder, self.descriptions, frozenset(data.harnesses), ExpectedCosts.fit(data, x),
+                Difficulty.fit(data), data.routes or tuple(sorted({r.route for r in records})),
+                Counter({r: int(n) for r, n in zip(data.routes, trials, strict=True)}),
+                frozenset(r for r, seen in zip(data.routes, data.observed, strict=True) if seen),
+                reference_sample(x), tuple(records), FitReport.of(data, records), datetime.now(UTC),
+            )  # fmt: skip
         return self
 
     @classmethod
@@ -124,21 +122,24 @@ class Router:
         own = own_families([suite], records) if suite is not None else ()
         return cls(**settings).fit(Dataset([]), history=[r for r in records if r.family not in own])
 
-    def observe(self, outcome: Outcome) -> None:
-        """Take in one more outcome, without a refit. `save` keeps it in the file; the store is kept separately."""
-        self._require_fitted()
-        counts = outcome.status is Status.OK
-        if counts:  # first what may fail: an outcome is taken in whole or not at all
-            self._describe([outcome.route])
-            x = self.embedder.embed([outcome.task.text])[0]
-            self.scorer.observe(outcome, x)
-        self.costs_.observe(outcome)
-        if counts:
-            self._runs[outcome.route] += outcome.n_trials
-            self._observed.add(outcome.route)
-        if outcome.route not in self.pool_:
-            self.pool_ = tuple(sorted((*self.pool_, outcome.route)))
-        self._refresh()
+    def observe(self, outcome: Outcome, *, refit: bool = False) -> None:
+        """Take in one more outcome. `save` keeps it in the file; the store is kept separately.
+
+        With `refit`, scales and calibration are learned anew where that is due (`refit_due`), which may take seconds.
+        """
+        with self._learning:  # an outcome is taken in whole or not at all
+            now = self.snapshot.after(outcome)
+            self._snapshot = now.refitted(datetime.now(UTC)) if refit and now.scorer.refit_due else now
+
+    @property
+    def refit_due(self) -> bool:
+        """Whether so much was observed since the fit that `refit` would pay."""
+        return self.snapshot.scorer.refit_due
+
+    def refit(self) -> None:
+        """Learn scales and calibration anew from all that was observed. Questions are answered meanwhile, as before."""
+        with self._learning:
+            self._snapshot = self.snapshot.refitted(datetime.now(UTC))
 
     # -- deciding -----------------------------------------------------------------------------------------------
 
@@ -187,27 +188,11 @@ class Router:
         A budget is met in expectation over the `reference` tasks: by default those of the training data (a sample of
         them), and where there were none the tasks themselves.
         """
-        self._require_fitted()
-        if top is not None and top < 1:
-            raise UsageError(f"top {top} is not at least 1; a decision shows at least the chosen route")
-        routes = select(self.pool_ if pool is None else tuple(dict.fromkeys(pool)), allow, deny)
         policy = self.policy.given(
             cost_weight=cost_weight, max_cost=max_cost, budget_per_task=budget_per_task, incumbent=incumbent,
             margin=margin,
         )  # fmt: skip
-        if policy.incumbent is not None and policy.incumbent not in routes:
-            raise UnknownName("incumbent", str(policy.incumbent), map(str, routes), "the pool")
-        wanted = [Task.of_text(t) if isinstance(t, str) else t for t in tasks]
-        self._describe(routes)
-        x = self.embedder.embed([t.text for t in wanted])
-        costs = self._pool_costs(routes)
-        choice = Choice(self.scorer, policy, routes, costs, self.costs_.factors, self._observed, self.evidence)
-        if policy.budget_per_task is None:
-            return choice.decide(wanted, x, top)
-        if reference:
-            known = [Task.of_text(t) if isinstance(t, str) else t for t in reference]
-            return choice.decide(wanted, x, top, choice.spending(self.embedder.embed([t.text for t in known])))
-        return choice.decide(wanted, x, top, self._spending(choice) if len(self._reference) else None)
+        return self.snapshot.route_all(tasks, policy, Asked(pool, allow, deny), reference, top)
 
     def plan(
         self,
@@ -226,43 +211,61 @@ class Router:
         By default the goal is the policy's cost weight or budget and the verifier is never wrong; the rest as in
         `route`. `max_cost` caps each attempt.
         """
-        self._require_fitted()
-        routes = select(self.pool_ if pool is None else tuple(dict.fromkeys(pool)), allow, deny)
         policy = self.policy.given(max_cost=max_cost)
-        default = Goal(budget=policy.budget_per_task) if policy.budget_per_task else Goal(policy.cost_weight)
-        wanted = Task.of_text(task) if isinstance(task, str) else task
-        self._describe(routes)
-        x = self.embedder.embed([wanted.text])
-        factor = float(self.costs_.factors(x)[0][0])
-        costs = [cost.times(factor) for cost in self._pool_costs(routes)]
-        planner = Planner(self.scorer, policy, routes, costs, self.difficulty_, self._observed, self.evidence)
-        return planner.plan(wanted, x[0], goal or default, verifier or Verifier(), attempts)
+        budget = policy.budget_per_task
+        default = Goal(policy.cost_weight) if budget is None else Goal(budget=budget)
+        asked = Asked(pool, allow, deny)
+        return self.snapshot.plan(task, policy, asked, goal or default, verifier or Verifier(), attempts)
 
     def evidence(self, route: Route) -> Evidence:
         """How many executions of the pair, of its model and of its harness the router knows."""
-        return Evidence(
-            self._runs[route], self._component_runs["model", route.model],
-            self._component_runs["harness", route.harness],
-        )  # fmt: skip
+        return self.snapshot.evidence(route)
 
     def elsewhere(self, decision: Decision) -> Elsewhere | None:
         """What other suites had to do with a decision, None if they had nothing."""
-        if self.report_.history is None:
-            return None
-        background = replace(self.report_.history, own_outcomes=self._runs.total())
-        return Elsewhere(background, {c.route: self._seen.get(c.route, Seen(0, 0)) for c in decision.ranked})
+        return self.snapshot.elsewhere(decision)
+
+    # -- looking ------------------------------------------------------------------------------------------------
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What decides now. It never changes; learning puts another in its place."""
+        if self._snapshot is None:
+            raise NotFitted("this router is not fitted; call fit(data) or Router.load(path) first")
+        return self._snapshot
+
+    @property
+    def scorer(self) -> Scorer:
+        """The scorer, as it is now."""
+        return self._scorer if self._snapshot is None else self._snapshot.scorer
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder."""
+        return self._embedder if self._snapshot is None else self._snapshot.embedder
+
+    @property
+    def pool_(self) -> tuple[Route, ...]:
+        """The routes that are chosen from unless a question says otherwise."""
+        return self.snapshot.pool
+
+    @property
+    def report_(self) -> FitReport:
+        """How much the fit rests on, in numbers."""
+        return self.snapshot.report
 
     @property
     def known_routes(self) -> tuple[Route, ...]:
         """What was run here, and what other suites report, but for harnesses that were written for one benchmark."""
-        return tuple(sorted({*self._runs, *(r for r in self._seen if self.descriptions.general(r.harness))}))
+        return self.snapshot.known_routes
 
     # -- keeping ------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write one file, in one step."""
-        self._require_fitted()
-        write_router_file(path, self._state())
+        with self._learning:  # a scorer's ledger belongs to its newest state
+            state = self._state()
+        write_router_file(path, state)
 
     @classmethod
     def load(cls, path: str | Path, *, embedder: Embedder | None = None) -> Self:
@@ -280,27 +283,24 @@ class Router:
         _require_identity(self.embedder, identity)
         if embedder is not None:
             _require_identity(embedder, identity)
-            self.embedder = embedder.expect(identity["dims"])
+            self._snapshot = replace(self.snapshot, embedder=embedder.expect(identity["dims"]))
         return self
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _require_fitted(self) -> None:
-        if not hasattr(self, "pool_"):
-            raise NotFitted("this router is not fitted; call fit(data) or Router.load(path) first")
-
     def _state(self) -> State:
         """Everything that `save` keeps."""
+        now = self.snapshot
         own: dict[str, Any] = {
-            "scorer": self.scorer.name, "embedder": self.embedder.name, "embedder_identity": self.embedder.identity(),
+            "scorer": now.scorer.name, "embedder": now.embedder.name, "embedder_identity": now.embedder.identity(),
             "policy": asdict(self.policy) | {"incumbent": self.policy.incumbent and str(self.policy.incumbent)},
-            "descriptions": dict(self.descriptions.extra), "described": sorted(self._described),
-            "pool": [str(r) for r in self.pool_], "runs": {str(r): n for r, n in self._runs.items()},
-            "observed": sorted(str(r) for r in self._observed),
-            "report": asdict(self.report_),
+            "descriptions": dict(now.descriptions.extra), "described": sorted(now.described),
+            "pool": [str(r) for r in now.pool], "runs": {str(r): n for r, n in now.runs.items()},
+            "observed": sorted(str(r) for r in now.observed), "report": asdict(now.report), "snapshot": now.id,
+            "fitted_at": None if now.fitted_at is None else now.fitted_at.isoformat(),
         }  # fmt: skip
-        parts = {"scorer": self.scorer.state(), "embedder": self.embedder.state(), "costs": self.costs_.state(),
-                 "reference": State({"x": self._reference}), "difficulty": self.difficulty_.state()}  # fmt: skip
+        parts = {"scorer": now.scorer.state(), "embedder": now.embedder.state(), "costs": now.costs.state(),
+                 "reference": State({"x": now.reference}), "difficulty": now.difficulty.state()}  # fmt: skip
         return State.join(router=State(meta=own), **parts)
 
     @classmethod
@@ -313,66 +313,30 @@ class Router:
         incumbent = own["policy"]["incumbent"]
         policy = Policy(**(own["policy"] | {"incumbent": Route.parse(incumbent) if incumbent else None}))
         self = cls(scorer, embedder, policy, HarnessDescriptions(own["descriptions"]))
-        self.costs_ = ExpectedCosts.from_state(state.part("costs"))
-        known = "difficulty" in state.meta  # files of earlier versions have none: tasks are as difficult as usual
-        self.difficulty_ = Difficulty.from_state(state.part("difficulty")) if known else Difficulty()
-        self.pool_ = tuple(Route.parse(r) for r in own["pool"])
-        self._runs = Counter({Route.parse(r): int(n) for r, n in own["runs"].items()})
-        self._observed = {Route.parse(r) for r in own["observed"]}
-        self._described = {str(harness) for harness in own["described"]}
-        self.report_ = FitReport.from_dict(own["report"])
-        # A scorer that listens to other suites keeps what it heard.
-        self._hear(() if (belief := getattr(scorer, "belief_", None)) is None else belief.records)
-        self._refresh()
         # Parts that do not fit together show when they meet. What this computes is kept for the first task. An
         # embedder that asks elsewhere is not asked: whether its file is whole does not depend on a network.
         x = embedder.embed(["" if embedder.cacheable else "any task"])
-        # Files of earlier versions have no reference tasks.
-        self._reference = state.part("reference").arrays["x"] if "reference" in state.meta else x[:0]
-        now, kept = _shapes(self._state()), _shapes(state)
-        if {name: now.get(name) for name in kept} != kept or self._reference.shape[1:] != x.shape[1:]:
+        # A scorer that listens to other suites keeps what it heard.
+        heard = getattr(scorer, "belief_", None)
+        fitted_at = own.get("fitted_at")  # files of the first versions say neither when nor which
+        now = Snapshot(
+            scorer, embedder, self.descriptions, frozenset(map(str, own["described"])),
+            ExpectedCosts.from_state(state.part("costs")), Difficulty.from_state(state.part("difficulty")),
+            tuple(Route.parse(r) for r in own["pool"]),
+            Counter({Route.parse(r): int(n) for r, n in own["runs"].items()}),
+            frozenset(Route.parse(r) for r in own["observed"]), state.part("reference").arrays["x"],
+            () if heard is None else heard.records, FitReport.from_dict(own["report"]),
+            None if fitted_at is None else datetime.fromisoformat(fitted_at),
+        )  # fmt: skip
+        self._snapshot = replace(now, id=str(own["snapshot"])) if "snapshot" in own else now
+        made, kept = _shapes(self._state()), _shapes(state)
+        if {name: made.get(name) for name in kept} != kept or now.reference.shape[1:] != x.shape[1:]:
             raise ValueError("its arrays have other shapes than its settings say")
-        if not self.pool_ or not np.isfinite(scorer.score(x, self.pool_)).all():
+        if not now.pool or not np.isfinite(scorer.score(x, now.pool)).all():
             raise ValueError("it does not score its own pool")
-        if not np.isfinite(self.costs_.factors(x)).all():
+        if not np.isfinite(now.costs.factors(x)).all():
             raise ValueError("it does not know what a task costs")
         return self, dict(own["embedder_identity"])
-
-    def _refresh(self) -> None:
-        """Recompute what is derived from the counts."""
-        self._component_runs: Counter[tuple[str, str]] = Counter()
-        for route, n in self._runs.items():
-            self._component_runs["model", route.model] += n
-            self._component_runs["harness", route.harness] += n
-        self._costs_of: tuple[Sequence[Route], list[Cost]] | None = None
-        self._spending_of: tuple[Any, Spending] | None = None
-
-    def _hear(self, records: Sequence[Record]) -> None:
-        """Take in what is known of routes from other suites, beside what the scorer makes of it."""
-        self._seen = seen_in(records)
-        self._costs_elsewhere = RouteCosts()
-        for record in records:
-            if record.cost is not None:
-                self._costs_elsewhere.add(record.route, record.cost)
-
-    def _pool_costs(self, routes: tuple[Route, ...]) -> list[Cost]:
-        if self._costs_of is None or self._costs_of[0] != routes:
-            here, there = self.costs_.of_all(routes), self._costs_elsewhere.of_all(routes)
-            self._costs_of = (routes, [nearest(*costs) for costs in zip(here, there, strict=True)])
-        return self._costs_of[1]
-
-    def _spending(self, choice: Choice) -> Spending:
-        """What the policy's budget asks for; solved again when the pool or the evidence changes."""
-        asked = (choice.routes, choice.policy)
-        if self._spending_of is None or self._spending_of[0] != asked:
-            self._spending_of = (asked, choice.spending(self._reference))
-        return self._spending_of[1]
-
-    def _describe(self, routes: Iterable[Route]) -> None:
-        """Tell the scorer about harnesses that were not in the training data."""
-        for harness in sorted({r.harness for r in routes} - self._described):
-            self.scorer.describe(harness, self.embedder.embed([self.descriptions.text(harness)])[0])
-            self._described.add(harness)
 
 
 def _shapes(state: State) -> dict[str, tuple[int, ...]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
@@ -70,8 +71,36 @@ class Training:
     """What other suites say about the routes, for scorers that listen to it; None if nothing is known or wanted."""
 
 
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A scorer's answer about tasks on routes; every array is (tasks, routes)."""
+
+    score: Floats
+    """Logits of success, or the scale that the scorer ranks by: more is better."""
+    success: Floats
+    """Probabilities of success."""
+    merit: Floats
+    """The numbers that choices are ranked by: success, unless a scorer is careful where unsure."""
+    interval: tuple[Floats, Floats] | None = None
+    """90% interval (low, high) of the success rate on tasks like these; None if unknown."""
+    joint: Callable[[int, Sequence[int]], Floats] | None = None
+    """(task, places of routes) -> covariance of their success rates on tasks like that one; None if unknown."""
+    contrasts: Callable[[Sequence[int]], Floats] | None = None
+    """Places of routes -> a covariance that gives differences between them the variances of `joint`, whatever the task;
+    None where that depends on the task, or is unknown."""
+
+    @classmethod
+    def of_score(cls, score: Floats) -> Self:
+        """The answer of a scorer whose logits say it all."""
+        success = sigmoid(score)
+        return cls(score, success, success)
+
+
 class Scorer(ABC):
-    """Predicts success of every (task, route)."""
+    """Predicts success of every (task, route).
+
+    A scorer of one's own needs `fit`, `score`, `state` and `from_state`; the rest has defaults.
+    """
 
     name: ClassVar[str]
     """The name on the command line and in results."""
@@ -88,24 +117,24 @@ class Scorer(ABC):
     def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
         """Logits (tasks, routes) for task vectors x (tasks, dims); routes need not have been seen."""
 
+    def predict(self, x: Floats, routes: Sequence[Route]) -> Prediction:
+        """Everything that a decision needs to know of task vectors x (tasks, dims) on these routes, at once.
+
+        Asking changes nothing: several threads may ask the same scorer. A scorer whose probabilities, ranking or
+        uncertainty do not follow from its logits overrides this.
+        """
+        return Prediction.of_score(self.score(x, routes))
+
     def success(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """Probabilities of success, (tasks, routes)."""
-        return sigmoid(self.score(x, routes))
+        """Probabilities of success, (tasks, routes): a part of `predict`."""
+        return self.predict(x, routes).success
 
     def merit(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """What a choice is ranked by: success, unless a scorer is careful where unsure, or ranks by other means."""
-        return self.success(x, routes)
-
-    def interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats] | None:
-        """90% interval (low, high), each (tasks, routes), of the success rate on tasks like these; None if unknown."""
-        return None
+        """The numbers that choices are ranked by, (tasks, routes): a part of `predict`."""
+        return self.predict(x, routes).merit
 
     def mean_interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats] | None:
         """90% interval of each route's mean score over these tasks, sampling noise included; None if unknown."""
-        return None
-
-    def joint(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats] | None:
-        """Mean (routes,) and covariance (routes, routes) of the success rates on tasks like x (dims,), if known."""
         return None
 
     def reliability(self) -> dict[str, Any]:
@@ -114,6 +143,24 @@ class Scorer(ABC):
 
     def observe(self, outcome: Outcome, x: Floats) -> None:  # noqa: B027 - nothing to update is a valid answer
         """Take in one more outcome of a task with vector x (dims,), without a refit."""
+
+    def after(self, outcome: Outcome, x: Floats) -> Self:
+        """A scorer that has observed the outcome too; this one goes on answering as before.
+
+        The two may share what only learning looks at, so that of several that came from one, the last goes on.
+        """
+        new = deepcopy(self)
+        new.observe(outcome, x)
+        return new
+
+    @property
+    def refit_due(self) -> bool:
+        """Whether so much was observed since the fit that learning its scales anew would pay."""
+        return False
+
+    def refitted(self) -> Self:
+        """A scorer whose scales were learned anew from all that was observed; this one goes on as before."""
+        return self
 
     def describe(self, harness: str, vector: Floats) -> None:  # noqa: B027 - most scorers ignore descriptions
         """Learn of a harness that was not in the training set, by the vector of its description."""

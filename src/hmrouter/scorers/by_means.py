@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Self
 
 import numpy as np
@@ -27,6 +28,12 @@ class ByMeans(Scorer):
         ledger: Ledger = self._require_fitted("ledger_")
         ledger.add(outcome, NO_VECTOR)
         self._keep(ledger)
+
+    def after(self, outcome: Outcome, x: Floats) -> Self:
+        """A scorer with means of its own; the two share the ledger, which only learning looks at."""
+        new = copy(self)
+        new.observe(outcome, x)
+        return new
 
     def state(self) -> State:
         """The cells."""

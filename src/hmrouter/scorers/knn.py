@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import ClassVar, Self
 
 import numpy as np
@@ -29,16 +30,13 @@ class KNN(Scorer):
 
     def fit(self, training: Training) -> Self:
         """Keep the tasks and their cells."""
-        self.ledger_ = Ledger.of(training.data, np.asarray(training.x, dtype=np.float32))
-        self._index: _Index | None = None
-        return self
+        return self._keep(Ledger.of(training.data, np.asarray(training.x, dtype=np.float32)))
 
     def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
         """Neighbour means, squeezed into logits."""
-        require_dims(x, self._require_fitted("ledger_").dims)
-        index = self._index = self._index or _Index(self.ledger_)
-        column = {r: j for j, r in enumerate(self.ledger_.routes)}
-        at = np.array([column.get(r, len(column)) for r in routes], dtype=np.int64)
+        index: _Index = self._require_fitted("index_")
+        require_dims(x, index.unit.shape[1])
+        at = np.array([index.column.get(r, len(index.column)) for r in routes], dtype=np.int64)
         prior = index.means[at]
         out = np.empty((len(x), len(routes)))
         for i, row in enumerate(np.asarray(x, dtype=np.float64)):
@@ -50,8 +48,15 @@ class KNN(Scorer):
 
     def observe(self, outcome: Outcome, x: Floats) -> None:
         """Add the outcome's task to the neighbours, or one more outcome to it."""
-        self._require_fitted("ledger_").add(outcome, x)
-        self._index = None
+        ledger: Ledger = self._require_fitted("ledger_")
+        ledger.add(outcome, x)
+        self._keep(ledger)
+
+    def after(self, outcome: Outcome, x: Floats) -> Self:
+        """A scorer with an index of its own; the two share the ledger, which only learning looks at."""
+        new = copy(self)
+        new.observe(outcome, x)
+        return new
 
     def state(self) -> State:
         """Tasks, cells and settings."""
@@ -61,9 +66,10 @@ class KNN(Scorer):
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The fitted scorer."""
-        self = cls(**state.part("settings").meta)
-        self.ledger_ = Ledger.from_state(state.part("ledger"))
-        self._index = None
+        return cls(**state.part("settings").meta)._keep(Ledger.from_state(state.part("ledger")))
+
+    def _keep(self, ledger: Ledger) -> Self:
+        self.ledger_, self.index_ = ledger, _Index(ledger)
         return self
 
 
@@ -76,7 +82,8 @@ class _Index:
     def __init__(self, ledger: Ledger) -> None:
         self.task, self.route, self.score, _ = ledger.cells()
         self.fade = ledger.fade()
-        self.columns = len(ledger.routes) + 1
+        self.column = {route: j for j, route in enumerate(ledger.routes)}
+        self.columns = len(self.column) + 1
         x = ledger.vectors().astype(np.float64)
         norms = np.linalg.norm(x, axis=1, keepdims=True)
         self.unit = x / np.where(norms > 0, norms, 1.0)

@@ -11,7 +11,7 @@ import numpy as np
 from hmrouter.evidence.means import RouteMeans
 from hmrouter.scorers.base import Scorer, Training, logit_of_mean
 from hmrouter.state import Floats, State
-from hmrouter.types import Route
+from hmrouter.types import Outcome, Route
 
 
 class Random(Scorer):
@@ -39,6 +39,10 @@ class Random(Scorer):
                 cell.update(name)
                 jitter[i, j] = int.from_bytes(cell.digest()) / 2.0**64
         return base + 1e-6 * jitter
+
+    def after(self, outcome: Outcome, x: Floats) -> Self:
+        """Nothing to learn."""
+        return self
 
     def state(self) -> State:
         """Seed and mean."""

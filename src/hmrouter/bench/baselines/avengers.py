@@ -11,7 +11,7 @@ import numpy as np
 from hmrouter.bench.baselines.atomic import Atomic
 from hmrouter.bench.baselines.clusters import cluster, nearness
 from hmrouter.evidence.dataset import Dataset
-from hmrouter.scorers.base import Training
+from hmrouter.scorers.base import Prediction, Training
 from hmrouter.state import Array, Floats
 from hmrouter.types import Route
 
@@ -72,12 +72,12 @@ class Avengers(Atomic):
     def _known_scores(self, x: Floats) -> Floats:
         return np.asarray(self._nearness(x) @ self.arrays_["gain"])
 
-    def merit(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """The rank score: Avengers chooses by ranks, not by its probabilities."""
-        return self.score(x, routes)
+    def predict(self, x: Floats, routes: Sequence[Route]) -> Prediction:
+        """Avengers chooses by its rank score; its forecasts are means of the nearest clusters, not derived from it."""
+        score = self.score(x, routes)
+        return Prediction(score, self._forecasts(x, routes), score)
 
-    def success(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """Forecasts, (tasks, routes): means of the nearest clusters, not derived from the score."""
+    def _forecasts(self, x: Floats, routes: Sequence[Route]) -> Floats:
         p, mean = self._nearness(self._checked(x)), self.arrays_["success"]
         weight = p @ ~np.isnan(mean)
         total = p @ np.nan_to_num(mean)

@@ -7,6 +7,7 @@ description. The paper's probe: outcomes of a new component update its summary w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -139,9 +140,17 @@ class HM(Scorer):
         self._require_fitted("summaries_").add(outcome, x)
         self._forget_factors()
 
+    def after(self, outcome: Outcome, x: Floats) -> Self:
+        """A scorer with summaries of its own; the two share the ledger, which only learning looks at."""
+        new = copy(self)
+        new.summaries_ = self._require_fitted("summaries_").apart()
+        new.observe(outcome, x)
+        return new
+
     def describe(self, harness: str, vector: Floats) -> None:
         """Keep the description of a new harness."""
-        self._require_fitted("harness_vectors_")[harness] = np.asarray(vector, dtype=self.dtype)
+        known = self._require_fitted("harness_vectors_")
+        self.harness_vectors_ = known | {harness: np.asarray(vector, dtype=self.dtype)}
         self._forget_factors()
 
     # -- scoring ------------------------------------------------------------------------------------------------

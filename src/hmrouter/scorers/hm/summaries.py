@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum
@@ -48,6 +49,10 @@ class Summaries:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+        self.dims = ledger.dims + 2
+        """Length of a summary: that of a task vector plus two."""
+        self.n_tasks = ledger.n_tasks
+        """Number of training tasks."""
         self._run_routes: set[int] = set()
         self._n_routes: Counter[tuple[str, str]] = Counter()
         for r in np.unique(ledger.cells()[1]).tolist():
@@ -60,15 +65,13 @@ class Summaries:
         """The summaries of a training set with task vectors x (tasks, dims)."""
         return cls(Ledger.of(data, x))
 
-    @property
-    def dims(self) -> int:
-        """Length of a summary: that of a task vector plus two."""
-        return self._ledger.dims + 2
-
-    @property
-    def n_tasks(self) -> int:
-        """Number of training tasks."""
-        return self._ledger.n_tasks
+    def apart(self) -> Self:
+        """Summaries that go on by themselves; the ledger is shared, so that of the two only one may go on."""
+        new = copy(self)
+        new._run_routes, new._n_routes = set(self._run_routes), Counter(self._n_routes)
+        new._models = {name: copy(sums) for name, sums in self._models.items()}
+        new._harnesses = {name: copy(sums) for name, sums in self._harnesses.items()}
+        return new
 
     def model(self, name: str) -> Floats:
         """z_m, (dims,)."""
@@ -83,6 +86,7 @@ class Summaries:
         added = self._ledger.add(outcome, x)
         if added is None:
             return False
+        self.n_tasks = self._ledger.n_tasks
         self._count_route(added.route)
         routes, x = self._ledger.routes, self._ledger.vector(added.task)
         after = added.before | {added.route: added.new}

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmrouter.evidence.ledger import Added
+from hmrouter.recent import Recent
 from hmrouter.scorers.base import Belief
 from hmrouter.scorers.safe.prior import Prior
 from hmrouter.state import Floats, State
@@ -37,21 +38,37 @@ from hmrouter.types import Route
 FULL, BLOCK = 0.1, 4096
 """From this share of cells on, blocks of so many tasks are multiplied as dense matrices, which is then faster."""
 
-REMEMBERED = 8
-"""Sets of routes that were never run whose place in the prior is remembered: few pools are asked about, often."""
+REMEMBERED = 4
+"""Pools whose effects, and whose place in the prior, are remembered: few pools are asked about, often."""
+
+Conditional = tuple[Floats, Floats, Floats]
+"""Of routes that were never run: a constant, what follows from those that were run, and the covariance of the rest."""
 
 
 class Pooled:
-    """Posterior of the task weights and of all routes that were run. The columns: x, then those routes."""
+    """Posterior of the task weights and of all routes that were run. The columns: x, then those routes.
 
-    def __init__(self, routes: list[Route], dims: int, mean: Floats, cov: Floats, prior: Prior) -> None:
-        self.routes = routes
+    It never changes: one more outcome gives another one (`after`).
+    """
+
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        dims: int,
+        mean: Floats,
+        cov: Floats,
+        prior: Prior,
+        never: Recent[tuple[Route, ...], Conditional] | None = None,
+    ) -> None:
+        """`never`: what is remembered of routes never run, from another posterior with the same routes and prior."""
+        self.routes = tuple(routes)
         self.dims = dims
         self.mean = mean
         self.cov = cov
         self.prior = prior
-        self._at = {route: dims + i for i, route in enumerate(routes)}
-        self._never: dict[tuple[Route, ...], tuple[Floats, Floats, Floats]] = {}
+        self._at = {route: dims + i for i, route in enumerate(self.routes)}
+        self._never = Recent[tuple[Route, ...], Conditional](REMEMBERED) if never is None else never
+        self._pools = Recent[tuple[Route, ...], Effects](REMEMBERED)
 
     # -- learning -----------------------------------------------------------------------------------------------
 
@@ -108,53 +125,53 @@ class Pooled:
         mean[of_route] += expected
         return cls(used, dims, mean, cov, prior)
 
-    def update(self, added: Added, x: Floats, routes: Sequence[Route]) -> None:
-        """Take in what one more outcome changed, on a task with vector x. Scales and features stay as they are."""
-        self._extend(routes[added.route])
+    def after(self, added: Added, x: Floats, routes: Sequence[Route]) -> Self:
+        """The posterior with what one more outcome added, on a task with vector x. Scales and features stay."""
+        now = self._with_column(routes[added.route])
         s2, tau = self.prior.shares.noise * self.prior.variance, self.prior.shares.task * self.prior.variance
         fades = [added.faded.get(r, 1.0) for r in added.before]
         n = fsum(fades)
         om = tau / (s2 + n * tau)
-        row = np.zeros(len(self.mean))
+        row = np.zeros(len(now.mean))
         row[: self.dims] = (1.0 - om * n) * np.asarray(x, dtype=np.float64)
-        row[[self._at[routes[r]] for r in added.before]] = -om * np.array(fades)
-        row[self._at[routes[added.route]]] += 1.0
-        gain = self.cov @ row
+        row[[now._at[routes[r]] for r in added.before]] = -om * np.array(fades)
+        row[now._at[routes[added.route]]] += 1.0
+        gain = now.cov @ row
         known = 0.0 if added.old is None else added.faded.get(added.route, 1.0)
         if added.old is not None and known == 1.0:  # the same cell again: its mean moved, the design did not
-            self.mean = self.mean + gain * ((added.new - added.old) / s2)
-            return
+            return now._moved(now.mean + gain * ((added.new - added.old) / s2), now.cov)
         # What the outcome adds to the cell: all of it if the cell is new, else what had faded. Value and spread are
         # those of the docstring times the share, so that a share near zero divides nothing.
         share, value = 1.0 - known, added.new - known * (added.old or 0.0)
         spread = s2 * (1.0 + share * om) + share * (row @ gain)
         # An exact sum: the order in which the task's cells came does not matter, to the last bit.
         of_task = fsum(f * y for f, y in zip(fades, added.before.values(), strict=True))
-        residual = value - share * om * of_task - share * (row @ self.mean)
-        self.mean = self.mean + gain * (residual / spread)
-        take_away(self.cov, gain / np.sqrt(spread / share))
+        residual = value - share * om * of_task - share * (row @ now.mean)
+        cov = now.cov.copy()
+        take_away(cov, gain / np.sqrt(spread / share))
+        return now._moved(now.mean + gain * (residual / spread), cov)
 
     # -- saying -------------------------------------------------------------------------------------------------
 
-    def predict(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
-        """Mean and variance, (tasks, routes), of the success rate on tasks like these."""
+    def predict(self, x: Floats, routes: Sequence[Route], effects: Effects | None = None) -> tuple[Floats, Floats]:
+        """Mean and variance, (tasks, routes), of the success rate on tasks like these; `effects`, if at hand."""
         x, of_x = np.asarray(x, dtype=np.float64), slice(self.dims)
-        of = self._effects(routes)
+        of = self.effects(routes) if effects is None else effects
         total = ((x @ self.cov[of_x, of_x]) * x).sum(axis=1)[:, None] + 2.0 * (x @ of.with_all[:, of_x].T)
         return (x @ self.mean[of_x])[:, None] + of.mean[None, :], np.maximum(total + of.var[None, :], 0.0)
 
     def effect(self, routes: Sequence[Route]) -> Floats:
         """Mean of e_r, (routes,): what of the success rate does not depend on the task."""
-        return self._effects(routes).mean
+        return self.effects(routes).mean
 
-    def difference_sd(self, routes: Sequence[Route], to: Route) -> Floats:
+    def difference_sd(self, of: Effects, to: Route) -> Floats:
         """Standard deviation of each route's success rate less that of `to`, (routes,): the same for every task."""
-        of, at = self._effects(routes), self._at[to]
+        at = self._at[to]
         return np.asarray(np.sqrt(np.maximum(of.var + self.cov[at, at] - 2.0 * of.with_all[:, at], 0.0)))
 
     def predict_cells(self, x: Floats, routes: Sequence[Route], task: Any, route: Any) -> Floats:
         """Means of single cells (task, route), given by their places in x and routes."""
-        return np.asarray((x @ self.mean[: self.dims])[task] + self._effects(routes).mean[route])
+        return np.asarray((x @ self.mean[: self.dims])[task] + self.effects(routes).mean[route])
 
     def mean_over(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
         """Mean and variance, per route, of its mean score over these tasks (tasks, dims), sampling noise included."""
@@ -164,71 +181,78 @@ class Pooled:
 
     def joint(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
         """Mean (routes,) and covariance (routes, routes) of the success rates on tasks like x (dims,)."""
-        x, of_x = np.asarray(x, dtype=np.float64), slice(self.dims)
-        of = self._effects(routes)
+        of, x = self.effects(routes), np.asarray(x, dtype=np.float64)
+        return x @ self.mean[: self.dims] + of.mean, self.covariance(x, of)
+
+    def covariance(self, x: Floats, of: Effects) -> Floats:
+        """Covariance (routes, routes) of the success rates on tasks like x (dims,).
+
+        Of two routes on the same task, all but `Effects.cov` cancels: differences vary the same on every task.
+        """
+        of_x = slice(self.dims)
         with_x = of.with_all[:, of_x] @ x
-        cov = of.cov + with_x[:, None] + with_x[None, :] + x @ self.cov[of_x, of_x] @ x
-        return x @ self.mean[of_x] + of.mean, cov
+        return np.asarray(of.cov + with_x[:, None] + with_x[None, :] + x @ self.cov[of_x, of_x] @ x)
 
     # -- keeping ------------------------------------------------------------------------------------------------
 
     def state(self) -> State:
         """The posterior, as it is now."""
         meta = {"routes": [str(r) for r in self.routes], "dims": self.dims, "prior": self.prior.to_dict()}
-        return State({"mean": self.mean, "cov": self.cov.copy()}, meta)  # a copy: `update` works in place
+        return State({"mean": self.mean, "cov": self.cov}, meta)
 
     @classmethod
     def from_state(cls, state: State, belief: Belief | None = None) -> Self:
         """What `state` described; the belief that the prior rests on comes from whoever keeps it."""
         m = state.meta
-        cov = np.array(state.arrays["cov"], order="C")
         routes = [Route.parse(r) for r in m["routes"]]
-        return cls(routes, m["dims"], state.arrays["mean"], cov, Prior.from_dict(m["prior"], belief))
+        return cls(routes, m["dims"], state.arrays["mean"], state.arrays["cov"], Prior.from_dict(m["prior"], belief))
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _effects(self, routes: Sequence[Route]) -> _Effects:
+    def effects(self, routes: Sequence[Route]) -> Effects:
         """The routes' effects: their own where they were run, else what the prior makes of those that were."""
+        pool = tuple(routes)
+        return self._pools(pool, lambda: self._effects(pool))
+
+    def _effects(self, routes: tuple[Route, ...]) -> Effects:
         at = np.array([self._at.get(r, -1) for r in routes], dtype=np.int64)
         new = np.flatnonzero(at < 0)
         if not len(new):
-            return _Effects(self.mean[at], self.cov[at], at, None, None)
+            return Effects(self.mean[at], self.cov[at], at, None, None)
         mean, with_all = np.zeros(len(at)), np.zeros((len(at), len(self.mean)))
         run = np.flatnonzero(at >= 0)
         mean[run], with_all[run] = self.mean[at[run]], self.cov[at[run]]
-        expected, by, left = self._conditional(tuple(routes[i] for i in new.tolist()))
+        never = tuple(routes[i] for i in new.tolist())
+        expected, by, left = self._never(never, lambda: self._conditional(never))
         mean[new] = expected + by @ self.mean[self.dims :]
         with_all[new] = by @ self.cov[self.dims :]
-        return _Effects(mean, with_all, at, by, left)
+        return Effects(mean, with_all, at, by, left)
 
-    def _conditional(self, never: tuple[Route, ...]) -> tuple[Floats, Floats, Floats]:
+    def _conditional(self, never: tuple[Route, ...]) -> Conditional:
         """Effects of routes never run: a constant, `by` @ those that were run, and a rest of covariance `left`."""
-        if never not in self._never:
-            cross = self.prior.cov(never, self.routes)
-            by = cross @ _inverse(self.prior.cov(self.routes, self.routes)) if self.routes else cross
-            constant = self.prior.mean(never) - by @ self.prior.mean(self.routes)
-            if len(self._never) >= REMEMBERED:
-                self._never.clear()
-            self._never[never] = (constant, by, self.prior.cov(never, never) - by @ cross.T)
-        return self._never[never]
+        cross = self.prior.cov(never, self.routes)
+        by = cross @ _inverse(self.prior.cov(self.routes, self.routes)) if self.routes else cross
+        constant = self.prior.mean(never) - by @ self.prior.mean(self.routes)
+        return constant, by, self.prior.cov(never, never) - by @ cross.T
 
-    def _extend(self, route: Route) -> None:
-        """A column for a route that was never run: what the prior and the others' outcomes say of it."""
+    def _with_column(self, route: Route) -> Self:
+        """With a column for a route that was never run: what the prior and the others' outcomes say of it."""
         if route in self._at:
-            return
-        of, old = self._effects([route]), len(self.mean)
+            return self
+        of, old = self.effects([route]), len(self.mean)
         cov = np.zeros((old + 1, old + 1))
         cov[:old, :old] = self.cov
         cov[old, :old] = cov[:old, old] = of.with_all[0]
         cov[old, old] = of.var[0]
-        self.cov, self.mean = cov, np.append(self.mean, of.mean)
-        self.routes = [*self.routes, route]
-        self._at[route] = old
-        self._never.clear()
+        return type(self)((*self.routes, route), self.dims, np.append(self.mean, of.mean), cov, self.prior)
+
+    def _moved(self, mean: Floats, cov: Floats) -> Self:
+        """The same routes with another posterior."""
+        return type(self)(self.routes, self.dims, mean, cov, self.prior, self._never)
 
 
 @dataclass(frozen=True)
-class _Effects:
+class Effects:
     """Posterior of some routes' effects."""
 
     mean: Floats

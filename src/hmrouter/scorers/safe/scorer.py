@@ -9,18 +9,19 @@ added where it makes forecasts and choices better on tasks that were left out, a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from hmrouter.evidence.ledger import Ledger
 from hmrouter.history.belief import SuiteBelief
-from hmrouter.scorers.base import Z90, Scorer, Training, require_dims
+from hmrouter.scorers.base import Z90, Prediction, Scorer, Training, require_dims
 from hmrouter.scorers.safe.calibration import Calibration, expected_rate, too_few
 from hmrouter.scorers.safe.cross_fit import Cells, cross_fitted
 from hmrouter.scorers.safe.gain import Gain
 from hmrouter.scorers.safe.per_task import PerTask
-from hmrouter.scorers.safe.pooled import Pooled
+from hmrouter.scorers.safe.pooled import Effects, Pooled
 from hmrouter.scorers.safe.prior import Prior
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route
@@ -73,7 +74,7 @@ class Safe(Scorer):
         cells = Cells(x, len(self.suites_), routes, task, route, score, fade, group, self.belief_)
         everything = np.ones(len(score), dtype=bool)
         self.per_task_, self.gain_, self.calibration_ = None, Gain(), Calibration()
-        self.run_ = {routes[i] for i in np.unique(route).tolist()}
+        self.run_ = frozenset(routes[i] for i in np.unique(route).tolist())
         self.few_ = too_few(cells.tasks, len(score))
         if self.few_:
             self.pooled_ = Pooled.fit(x, routes, task, route, score, Prior.before(self.belief_), fade)
@@ -87,55 +88,93 @@ class Safe(Scorer):
             self.calibration_ = Calibration.choose(raw[recent], score[recent], group[recent])
         self.cells_at_fit_ = len(score)
         self.cells_now_ = len(score)
+        self._anchored()
 
     def observe(self, outcome: Outcome, x: Floats) -> None:
-        """A rank-one update; scales and calibration are learned anew once the evidence has grown by half."""
+        """A rank-one update."""
+        vars(self).update(vars(self.after(outcome, x)))
+
+    def after(self, outcome: Outcome, x: Floats) -> Self:
+        """A scorer with the rank-one update; the two share the ledger, which only learning looks at."""
         features = self._of_suites(self._checked(np.asarray(x)[None, :]), [outcome.task.suite])
         added = self.ledger_.add(outcome, features[0])
         if added is None:
-            return
-        self.run_.add(outcome.route)
-        self.cells_now_ += added.old is None
-        if self.cells_now_ > max(20.0, (1.0 + REFIT_GROWTH) * self.cells_at_fit_):
-            self._solve()
-        else:
-            self.pooled_.update(added, self.ledger_.vector(added.task), self.ledger_.routes)
+            return self
+        new = copy(self)
+        new.run_ = self.run_ | {outcome.route}
+        new.cells_now_ = self.cells_now_ + (added.old is None)
+        new.pooled_ = self.pooled_.after(added, self.ledger_.vector(added.task), self.ledger_.routes)
+        return new._anchored()
+
+    @property
+    def refit_due(self) -> bool:
+        """Whether the evidence has grown by half since scales and calibration were learned."""
+        return self.cells_now_ > max(20.0, (1.0 + REFIT_GROWTH) * self.cells_at_fit_)
+
+    def refitted(self) -> Self:
+        """Scales and calibration learned anew from all cells."""
+        new = copy(self)
+        new._solve()
+        return new
 
     # -- saying -------------------------------------------------------------------------------------------------
 
     def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
         """Logit of the calibrated probability."""
-        p = self.success(x, routes)
-        return np.asarray(np.log(p) - np.log1p(-p))
+        return self.predict(x, routes).score
 
-    def success(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """Calibrated probabilities."""
+    def predict(self, x: Floats, routes: Sequence[Route]) -> Prediction:
+        """Calibrated probabilities; merits with a margin for routes that were never run; the posterior's width."""
         features = self._checked(x)
-        return self._probability(self._mean(features, routes), features, routes)
+        effects = self.pooled_.effects(routes)
+        mean, var = self.pooled_.predict(features, routes, effects)
+        spread = None
+        if self.per_task_ is not None:
+            mean = mean + self.per_task_.term(self._text(features), routes)
+            spread = self.per_task_.spread(self._text(features), routes)
+        mean = mean.round(12)  # routes that differ by rounding only are equal: the cheaper one may be preferred
+        success = self._probability(mean, var)
+        margin = self._margin(routes, effects, var)
+        merit = success if margin is None else self._probability(mean - margin, var)
+        wide = var if spread is None else var + spread
+        half = Z90 * np.sqrt(wide)
 
-    def merit(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """Success, less a margin for routes that were never run."""
-        features = self._checked(x)
-        mean = self._mean(features, routes)
+        def joint(task: int, which: Sequence[int]) -> Floats:
+            cov = self.pooled_.covariance(features[task], effects)[np.ix_(which, which)]
+            return cov if spread is None else cov + np.diag(spread[task, list(which)])
+
+        def contrasts(which: Sequence[int]) -> Floats:
+            return effects.cov[np.ix_(which, which)]
+
+        return Prediction(
+            np.asarray(np.log(success) - np.log1p(-success)), success, merit,
+            (np.clip(success - half, 0.0, 1.0), np.clip(success + half, 0.0, 1.0)),
+            joint, contrasts if spread is None else None,
+        )  # fmt: skip
+
+    def _margin(self, routes: Sequence[Route], effects: Effects, var: Floats) -> Floats | None:
+        """By how much a route that was never run must look better than the best that was, (routes,) or (tasks, routes).
+
+        None where all were run. It vanishes for routes that are ahead of that one by more than it.
+        """
         never = np.array([r not in self.run_ for r in routes], dtype=bool)
-        if never.any() and self.run_:
+        if not never.any():
+            return None
+        if self.anchor_ is None:  # nothing was run here: of what looks alike, what is known best
+            return np.asarray(self.caution * np.sqrt(var))
+        route, best = self.anchor_
+        margin = self.caution * self.pooled_.difference_sd(effects, route)
+        unsure = effects.mean - best <= margin
+        return np.asarray(margin * (never & unsure))
+
+    def _anchored(self) -> Self:
+        """Note the best route that was run, by which those that were not are measured."""
+        self.anchor_: tuple[Route, float] | None = None
+        if self.run_:
             run = sorted(self.run_)
             effects = self.pooled_.effect(run).round(12)
-            margin = self.caution * self.pooled_.difference_sd(routes, run[int(effects.argmax())])
-            unsure = self.pooled_.effect(routes) - effects.max() <= margin
-            mean = mean - margin * (never & unsure)
-        elif never.any():  # nothing was run here: of what looks alike, what is known best
-            mean = mean - self.caution * np.sqrt(self.pooled_.predict(features, routes)[1])
-        return self._probability(mean, features, routes)
-
-    def interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
-        """90% interval of each route's success rate on tasks like these: calibrated centre, the posterior's width."""
-        features = self._checked(x)
-        _, var = self.pooled_.predict(features, routes)
-        if self.per_task_ is not None:
-            var = var + self.per_task_.spread(self._text(features), routes)
-        centre, half = self._probability(self._mean(features, routes), features, routes), Z90 * np.sqrt(var)
-        return np.clip(centre - half, 0.0, 1.0), np.clip(centre + half, 0.0, 1.0)
+            self.anchor_ = run[int(effects.argmax())], float(effects.max())
+        return self
 
     def mean_interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
         """90% interval of each route's mean score over these tasks, sampling noise included."""
@@ -146,16 +185,6 @@ class Safe(Scorer):
             mean, var = mean + more, var + unsure
         half = Z90 * np.sqrt(var)
         return np.clip(mean - half, 0.0, 1.0), np.clip(mean + half, 0.0, 1.0)
-
-    def joint(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
-        """Mean and covariance of the routes' success rates on tasks like x."""
-        features = self._checked(np.asarray(x)[None, :])
-        mean, cov = self.pooled_.joint(features[0], routes)
-        if self.per_task_ is not None:
-            text = self._text(features)
-            mean = mean + self.per_task_.term(text, routes)[0]
-            cov = cov + np.diag(self.per_task_.spread(text, routes)[0])
-        return mean, cov
 
     def reliability(self) -> dict[str, Any]:
         """How far calibrated predictions were off, on tasks that were left out of the solve and of the calibration.
@@ -170,17 +199,9 @@ class Safe(Scorer):
         term = {"per_task": float(self.per_task_ is not None), "per_task_log_loss": gain.log_loss}
         return {"kind": c.kind, "cells": c.cells, "ece": c.ece, **term, "per_task_regret": gain.regret}
 
-    def _mean(self, features: Floats, routes: Sequence[Route]) -> Floats:
-        mean, _ = self.pooled_.predict(features, routes)
-        if self.per_task_ is not None:
-            mean = mean + self.per_task_.term(self._text(features), routes)
-        return mean.round(12)  # routes that differ by rounding only are equal: the cheaper one may be preferred
-
-    def _probability(self, mean: Floats, features: Floats, routes: Sequence[Route]) -> Floats:
+    def _probability(self, mean: Floats, var: Floats) -> Floats:
         """What a mean on the scale of rates, which may lie outside of 0 to 1, means for success."""
-        if self.few_:
-            mean = expected_rate(mean, self.pooled_.predict(features, routes)[1]).round(12)
-        return self.calibration_(mean)
+        return self.calibration_(expected_rate(mean, var).round(12) if self.few_ else mean)
 
     def _text(self, features: Floats) -> Floats:
         """The features without the marks of suites."""
@@ -241,15 +262,14 @@ class Safe(Scorer):
         self.centre_, self.projection_ = own.arrays["centre"], own.arrays["projection"]
         self.cells_at_fit_, self.cells_now_ = own.meta["cells_at_fit"], own.meta["cells_now"]
         self.suites_, self.longest_ = list(own.meta["suites"]), own.meta["longest"]
-        self.few_ = own.meta.get("few", False)  # older files were learned from, however few there were
-        self.gain_ = Gain(**own.meta.get("gain", {}))  # older files know of no per-task term
+        self.few_, self.gain_ = own.meta["few"], Gain(**own.meta["gain"])
         self.per_task_ = PerTask.from_state(state.part("per_task")) if "per_task" in state.meta else None
         self.belief_ = SuiteBelief.from_state(state.part("belief")) if "belief" in state.meta else None
         self.pooled_ = Pooled.from_state(state.part("pooled"), self.belief_)
         self.calibration_ = Calibration.from_state(state.part("calibration"))
         self.ledger_ = Ledger.from_state(state.part("ledger"))
-        self.run_ = {self.ledger_.routes[i] for i in np.unique(self.ledger_.cells()[1]).tolist()}
-        return self
+        self.run_ = frozenset(self.ledger_.routes[i] for i in np.unique(self.ledger_.cells()[1]).tolist())
+        return self._anchored()
 
 
 class SafeAlone(Safe):

@@ -1,0 +1,231 @@
+"""Snapshot: everything that decisions rest on, as it was at one moment. Nothing in it ever changes.
+
+Deciding reads a snapshot; learning makes the next one (`after`, `refitted`) and whoever keeps the current one puts it
+in the other's place, in one assignment. So any number of threads may ask while another learns, and every answer is of
+one state. What is remembered between questions is bounded, safe under threads, and follows from the snapshot alone.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Self
+
+from hmrouter.costs import Cost, ExpectedCosts, RouteCosts, nearest
+from hmrouter.decide.budgets import Spending
+from hmrouter.decide.chooser import KEPT_DRAWS, Chooser, Compared
+from hmrouter.decide.document import Elsewhere
+from hmrouter.decide.policy import Policy
+from hmrouter.decide.pool import select
+from hmrouter.decide.uncertainty import Draws
+from hmrouter.errors import UnknownName, UsageError
+from hmrouter.features.base import Embedder
+from hmrouter.features.descriptions import HarnessDescriptions
+from hmrouter.history.public import Seen, seen_in
+from hmrouter.history.records import Record
+from hmrouter.plan import ATTEMPTS, Goal, Planner, Verifier
+from hmrouter.plan.difficulty import Difficulty
+from hmrouter.recent import Recent
+from hmrouter.router.report import FitReport
+from hmrouter.scorers.base import Scorer
+from hmrouter.state import Floats
+from hmrouter.types import Decision, Evidence, Outcome, Plan, Route, Status, Task
+
+KEPT_POOLS = 8
+"""Pools whose costs, whose solved budgets and whose described scorers are kept: few are asked about, often."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question is about, beside its task."""
+
+    pool: Sequence[Route] | None = None
+    """None: every route that the snapshot knows of."""
+    allow: Iterable[str] = ()
+    deny: Iterable[str] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A fitted scorer with its embedder, costs, difficulty and counts of evidence, ready to decide."""
+
+    scorer: Scorer
+    embedder: Embedder
+    descriptions: HarnessDescriptions
+    described: frozenset[str]
+    """Harnesses that the scorer knows the description of."""
+    costs: ExpectedCosts
+    difficulty: Difficulty
+    pool: tuple[Route, ...]
+    """The routes that are chosen from unless a question says otherwise."""
+    runs: Counter[Route]
+    """Executions known of each route."""
+    observed: frozenset[Route]
+    reference: Floats
+    """Vectors of tasks that budgets are solved on."""
+    records: tuple[Record, ...]
+    """What other suites say."""
+    report: FitReport
+    fitted_at: datetime | None
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    # -- deciding -----------------------------------------------------------------------------------------------
+
+    def route_all(
+        self,
+        tasks: Sequence[str | Task],
+        policy: Policy,
+        asked: Asked,
+        reference: Sequence[str | Task] = (),
+        top: int | None = None,
+    ) -> list[Decision]:
+        """One decision per task; see `Router.route_all`."""
+        if top is not None and top < 1:
+            raise UsageError(f"top {top} is not at least 1; a decision shows at least the chosen route")
+        routes = self._routes(asked)
+        if policy.incumbent is not None and policy.incumbent not in routes:
+            raise UnknownName("incumbent", str(policy.incumbent), map(str, routes), "the pool")
+        wanted = [as_task(t) for t in tasks]
+        x = self.embedder.embed([t.text for t in wanted])
+        chooser = Chooser(
+            self._scorer_for(routes), policy, routes, self._costs(routes), self.costs.factors, self.observed,
+            self.evidence, self._draws, self.id, self.fitted_at,
+        )  # fmt: skip
+        spending = None
+        if policy.budget_per_task is not None and reference:
+            spending = chooser.spending(self.embedder.embed([as_task(t).text for t in reference]))
+        elif policy.budget_per_task is not None and len(self.reference):
+            spending = self._spending((routes, policy), lambda: chooser.spending(self.reference))
+        return chooser.decide(wanted, x, top, spending)
+
+    def plan(
+        self, task: str | Task, policy: Policy, asked: Asked, goal: Goal, verifier: Verifier, attempts: int = ATTEMPTS
+    ) -> Plan:
+        """Attempts in order; see `Router.plan`."""
+        routes, wanted = self._routes(asked), as_task(task)
+        x = self.embedder.embed([wanted.text])
+        factor = float(self.costs.factors(x)[0][0])
+        costs = [cost.times(factor) for cost in self._costs(routes)]
+        planner = Planner(
+            self._scorer_for(routes), policy, routes, costs, self.difficulty, self.observed, self.evidence
+        )
+        return planner.plan(wanted, x[0], goal, verifier, attempts)
+
+    def evidence(self, route: Route) -> Evidence:
+        """How many executions of the pair, of its model and of its harness are known."""
+        of = self._component_runs
+        return Evidence(self.runs[route], of["model", route.model], of["harness", route.harness])
+
+    def elsewhere(self, decision: Decision) -> Elsewhere | None:
+        """What other suites had to do with a decision, None if they had nothing."""
+        if self.report.history is None:
+            return None
+        background = replace(self.report.history, own_outcomes=self.runs.total())
+        return Elsewhere(background, {c.route: self.seen.get(c.route, Seen(0, 0)) for c in decision.ranked})
+
+    @property
+    def known_routes(self) -> tuple[Route, ...]:
+        """What was run here, and what other suites report, but for harnesses that were written for one benchmark."""
+        return tuple(sorted({*self.runs, *(r for r in self.seen if self.descriptions.general(r.harness))}))
+
+    # -- learning -----------------------------------------------------------------------------------------------
+
+    def after(self, outcome: Outcome) -> Self:
+        """The next snapshot: this one and one more outcome, without a refit."""
+        if outcome.status is not Status.OK and outcome.route in self.pool:
+            return self  # it says nothing
+        changes: dict[str, Any] = {"costs": self.costs.after(outcome)}
+        if outcome.route not in self.pool:
+            changes["pool"] = tuple(sorted((*self.pool, outcome.route)))
+        if outcome.status is Status.OK:
+            x = self.embedder.embed([outcome.task.text])[0]
+            changes["scorer"] = self._scorer_for([outcome.route]).after(outcome, x)
+            changes["described"] = self.described | {outcome.route.harness}
+            changes["runs"] = Counter(self.runs)
+            changes["runs"][outcome.route] += outcome.n_trials
+            changes["observed"] = self.observed | {outcome.route}
+        return self._next(**changes)
+
+    def refitted(self, now: datetime) -> Self:
+        """The next snapshot: scales and calibration learned anew from all that was observed."""
+        return self._next(scorer=self.scorer.refitted(), fitted_at=now)
+
+    def _next(self, **changes: Any) -> Self:
+        new = replace(self, id=uuid.uuid4().hex, **changes)
+        for name in ("seen", "_costs_elsewhere"):  # what other suites say stays as it is
+            if name in vars(self):
+                vars(new)[name] = vars(self)[name]
+        return new
+
+    # -- computed once, remembered -------------------------------------------------------------------------------
+
+    @cached_property
+    def seen(self) -> dict[Route, Seen]:
+        """In how many other suites each route was run."""
+        return seen_in(self.records)
+
+    @cached_property
+    def _component_runs(self) -> Counter[tuple[str, str]]:
+        runs: Counter[tuple[str, str]] = Counter()
+        for route, n in self.runs.items():
+            runs["model", route.model] += n
+            runs["harness", route.harness] += n
+        return runs
+
+    @cached_property
+    def _costs_elsewhere(self) -> RouteCosts:
+        costs = RouteCosts()
+        for record in self.records:
+            if record.cost is not None:
+                costs.add(record.route, record.cost)
+        return costs
+
+    @cached_property
+    def _costs_of(self) -> Recent[tuple[Route, ...], list[Cost]]:
+        return Recent(KEPT_POOLS)
+
+    @cached_property
+    def _spending(self) -> Recent[tuple[tuple[Route, ...], Policy], Spending]:
+        return Recent(KEPT_POOLS)
+
+    @cached_property
+    def _scorers(self) -> Recent[frozenset[str], Scorer]:
+        return Recent(KEPT_POOLS)
+
+    @cached_property
+    def _draws(self) -> Recent[Compared, Draws]:
+        return Recent(KEPT_DRAWS)
+
+    def _costs(self, routes: tuple[Route, ...]) -> list[Cost]:
+        def costs() -> list[Cost]:
+            here, there = self.costs.of_all(routes), self._costs_elsewhere.of_all(routes)
+            return [nearest(*pair) for pair in zip(here, there, strict=True)]
+
+        return self._costs_of(routes, costs)
+
+    def _routes(self, asked: Asked) -> tuple[Route, ...]:
+        return select(self.pool if asked.pool is None else tuple(dict.fromkeys(asked.pool)), asked.allow, asked.deny)
+
+    def _scorer_for(self, routes: Sequence[Route]) -> Scorer:
+        """The scorer, told about harnesses that were not in the training data if it listens to descriptions."""
+        new = frozenset(r.harness for r in routes) - self.described
+        if not new or type(self.scorer).describe is Scorer.describe:
+            return self.scorer
+
+        def told() -> Scorer:
+            scorer = deepcopy(self.scorer)
+            for harness in sorted(new):
+                scorer.describe(harness, self.embedder.embed([self.descriptions.text(harness)])[0])
+            return scorer
+
+        return self._scorers(new, told)
+
+
+def as_task(task: str | Task) -> Task:
+    """A task, perhaps known by its text only."""
+    return Task.of_text(task) if isinstance(task, str) else task
