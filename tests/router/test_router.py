@@ -273,7 +273,7 @@ def test_without_any_cost_a_cap_is_refused_clearly() -> None:
     router = Router("fixed").fit(Dataset(free))
     assert router.route("Fix it").cost is None
     for limits in ({"max_cost": 1.0}, {"cost_weight": 0.1}):
-        with pytest.raises(NoRoute, match="none of the 11 routes has a known cost, so max_cost and cost_weight cannot"):
+        with pytest.raises(NoRoute, match="none of the 11 routes has a known cost, so no cap, cost weight or budget"):
             router.route("Fix it", **limits)  # type: ignore[arg-type]
 
 

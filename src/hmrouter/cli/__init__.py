@@ -26,7 +26,9 @@ def main() -> None:
         finally:
             sys.stdout.flush()  # here, where a failure still has an exit code
     except HMRouterError as e:
-        _fail(str(e), 2 if isinstance(e, UsageError) else 1)
+        from hmrouter.cli.error_words import in_words
+
+        _fail(in_words(e), 2 if isinstance(e, UsageError) else 1)
     except BrokenPipeError:  # the reader of our output left: `hmrouter ... | head`
         _fail("", 1)
     except OSError as e:  # most likely a full disk behind `hmrouter ... > file`
