@@ -94,7 +94,7 @@ def test_the_settings_of_a_call() -> None:
     assert own.given(budget_per_task=1.5) == Policy(budget_per_task=1.5, max_cost=3.0)
     assert Policy(budget_per_task=1.5).given(cost_weight=0.3) == Policy(cost_weight=0.3)
     assert Policy(budget_per_task=1.5).given(max_cost=2.0) == Policy(budget_per_task=1.5, max_cost=2.0)
-    with pytest.raises(UsageError, match="cost_weight 0.1 contradicts a budget"):
+    with pytest.raises(UsageError, match=r"cost_weight 0\.1 contradicts a budget"):
         own.given(cost_weight=0.1, budget_per_task=1.0)
 
 
