@@ -1,4 +1,4 @@
-"""A decision as JSON and back: what `route --json` prints and `explain` reads."""
+"""A decision as JSON and back: the document that front ends answer with, and that an explanation starts from."""
 
 from __future__ import annotations
 
