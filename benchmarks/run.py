@@ -27,6 +27,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Ratio]]] = {
     "probes at full size": probes.at_full_size,
     "importing rows as they grow": import_rows.as_rows_grow,
     "import": imports.against_numpy,
+    "start of the command": imports.against_python,
 }
 OUT = Path("out/bench.json")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import hmrouter
+from hmrouter.cli.app import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "hmrouter"
@@ -108,6 +109,44 @@ def test_public_names_resolve() -> None:
     assert set(hmrouter.__all__) <= set(dir(hmrouter))
     with pytest.raises(AttributeError, match="no_such_name"):
         hmrouter.no_such_name  # noqa: B018
+
+
+TYPED = re.compile(rf"(?<![\w-])--[a-z]|\bhmrouter ({'|'.join(COMMANDS)})\b")
+"""What is typed at a command line: an option, or a command."""
+
+
+def typed_words(source: str) -> Iterator[tuple[int, str]]:
+    """The texts of a module that name an option or a command, with the line; docstrings are for readers of the code."""
+    tree = ast.parse(source)
+    notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+        texts = [p.value if isinstance(p, ast.Constant) else "x" for p in parts]  # x: what an f-string will put there
+        text = "".join(t.decode("latin-1") if isinstance(t, bytes) else t for t in texts if isinstance(t, str | bytes))
+        if isinstance(node, ast.JoinedStr | ast.Constant) and id(node) not in notes and TYPED.search(text):
+            yield node.lineno, text
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if part_of(p) != "cli"], ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_only_the_command_line_names_options_and_commands(path: Path) -> None:
+    assert list(typed_words(path.read_text())) == []
+
+
+def test_an_option_or_a_command_in_a_message_would_be_seen() -> None:
+    seen = (
+        "raise UsageError('give --runs N')",
+        "say(f'give --{name} NAME')",
+        "NOTE = b'see `hmrouter history list`'",
+        "print('a' if b else 'make one with: hmrouter train')",
+    )
+    fine = (
+        '"""What `--format` calls it."""',
+        "name = f'{harness}--{model}'",
+        "use = 'the hmrouter version'",
+        "'--' + a",
+    )
+    assert [bool(list(typed_words(line))) for line in seen] == [True] * len(seen)
+    assert [list(typed_words(line)) for line in fine] == [[]] * len(fine)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(PACKAGE)))

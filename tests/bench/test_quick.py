@@ -64,9 +64,9 @@ def test_the_full_run_does_not_change(data: Path) -> None:
 
 def test_what_is_less_is_said(data: Path) -> None:
     quick = plan_suite(every_experiment(), [data], quick=True)
-    assert "routing: --quick: 2 of 5 splits" in quick.left_out
-    assert "sparse: --quick: 2 of 5 splits; without irtnet, mirt" in quick.left_out
-    assert "heldout: --quick: 1 of 5 splits; without mirt, component_only" in quick.left_out
+    assert "routing: quick: 2 of 5 splits" in quick.left_out
+    assert "sparse: quick: 2 of 5 splits; without irtnet, mirt" in quick.left_out
+    assert "heldout: quick: 1 of 5 splits; without mirt, component_only" in quick.left_out
     assert [s for s in quick.left_out if s.startswith("fewshot: ") and "at most 2 held-out units of each kind" in s]
     said = {s.partition(":")[0] for s in quick.left_out}
     for name, plan in quick.plans.items():

@@ -128,7 +128,7 @@ def test_what_is_absent_is_said_in_every_report(tmp_path: Path) -> None:
     write_index(tmp_path, page)
     for name in ("table.md", "report.html", "index.html"):
         text = (tmp_path / name).read_text("utf-8")
-        assert "as --methods left them out: Random and Oracle." in text
+        assert "as the methods were chosen: Random and Oracle." in text
         assert "stand beside every method" not in text
 
 
@@ -189,7 +189,7 @@ def test_names_that_are_not_utf8_are_no_reason_to_lose_a_report(tmp_path: Path) 
 
 def test_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
-    with pytest.raises(OutputError, match=r"cannot make the folder .*--out"):
+    with pytest.raises(OutputError, match=r"cannot make the folder .*; choose another out"):
         write_report(tmp_path / "out", PAGE)
 
 

@@ -187,7 +187,7 @@ def test_what_cannot_be_read_is_left_out(plant: Plant, tmp_path: Path) -> None:
         "benchmark half", "benchmark worse", f"benchmark {tmp_path / 'second' / 'good'}",
     ]  # fmt: skip
     assert "half: no queries.jsonl in it" in left_out[0]
-    assert "hmrouter store export DIR --format benchmark" in left_out[0]
+    assert "let the store write both files" in left_out[0]
     assert "score 7" in left_out[1]
     assert str(tmp_path / "good") in left_out[2]
 
@@ -199,7 +199,7 @@ def test_here_has_a_name(plant: Plant, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_data_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not a directory; --data takes a benchmark directory or a folder of them"):
+    with pytest.raises(InputError, match="is not a directory; give a benchmark directory or a folder of them"):
         plan_suite(["routing"], [tmp_path / "nowhere"])
 
 
@@ -260,7 +260,7 @@ def test_an_output_that_cannot_be_written(data: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     suite = plan_suite(["routing"], [data], methods=["random"])
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(OutputError, match="choose another directory with --out"):
+        with pytest.raises(OutputError, match="choose another out"):
             run_suite(suite, out)
     assert (tmp_path / "file").read_text() == "mine"
 

@@ -84,7 +84,7 @@ ASKED = {
     "no route under the cap": (
         ["--max-cost", "0.01"],
         1,
-        "no route of 4 costs at most $0.01 per task; the cheapest is codex:gpt-5 at about $0.10: raise --max-cost",
+        "no route of 4 costs at most $0.01 per task; the cheapest is codex:gpt-5 at about $0.10; raise --max-cost",
     ),
     "unknown route": (["--allow", "codexx:gpt-5"], 2, "'codexx:gpt-5' is not in the pool; did you mean 'codex:gpt-5'?"),
     "unknown harness": (["--allow", "harness=codexx"], 2, "harness 'codexx' is not in the pool; did you mean 'codex'?"),
@@ -152,7 +152,10 @@ ROUTERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "truncated": (_truncated, "bad.hmr is not a whole router file"),
     "half": (_half, "bad.hmr is not a whole router file"),
     "corrupt": (_corrupt, "bad.hmr is not a whole router file"),
-    "foreign": (_foreign, "bad.hmr is a safetensors file, but not a router; make one with: hmrouter train"),
+    "foreign": (
+        _foreign,
+        "bad.hmr is a safetensors file, but not a router; give a router file, made with: hmrouter train",
+    ),
     "empty": (lambda folder: (folder / "bad.hmr").touch(), "bad.hmr is not a whole router file"),
     "text": (lambda folder: shutil.copy(folder / "runs.csv", folder / "bad.hmr"), "is not a whole router file"),
     "a store": (lambda folder: shutil.copy(folder / "hmrouter.db", folder / "bad.hmr"), "is not a whole router file"),

@@ -129,7 +129,7 @@ def test_validate_nothing(refused: Refused, tmp_path: Path) -> None:
         (["routing", "--embedder", "lsb"], 2, "embedder 'lsb' is not known; did you mean 'lsa'?"),
         (["routing", "--engine", "rey"], 2, "engine 'rey' is not known; did you mean 'ray'?"),
         (["routing", "--data", "nowhere"], 1, "nowhere is not a directory; --data takes a benchmark directory or a f"),
-        (["routing", "--out", "data/alpha/outcomes.csv"], 1, "choose another directory with --out"),
+        (["routing", "--out", "data/alpha/outcomes.csv"], 1, "choose another with --out"),
         (["forecast", "--methods", "oracle"], 1, "nothing ran: "),
     ],
 )

@@ -84,7 +84,7 @@ def test_everything_killed_and_resumed(folder: Path) -> None:
         assert f'href="report.html#section-{i}"' in index
         assert f'id="section-{i}"' in report
     # what --quick did less of stands in both, and in the summary
-    for reason in ("routing: --quick: 2 of 5 splits", "heldout: --quick: 1 of 5 splits"):
+    for reason in ("routing: quick: 2 of 5 splits", "heldout: quick: 1 of 5 splits"):
         assert reason in resumed["left_out"]
         assert reason in index
         assert reason in report

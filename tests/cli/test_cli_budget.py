@@ -44,7 +44,7 @@ REFUSALS: dict[str, tuple[list[str], int, str]] = {
     ),
     "and a weight": (
         ["--budget-per-task", "1", "--cost-weight", "2"], 2,
-        "--cost-weight 2 and --budget-per-task 1 contradict each other",
+        "--cost-weight 2.0 contradicts a budget of $1.00 per task",
     ),
     "no number": (["--budget-per-task", "nan"], 2, "--budget-per-task nan is not a finite number of at least 0"),
     "and a cap that leaves nothing": (

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hmrouter.cli.store_export import export
+from hmrouter.cli.store import export
 from hmrouter.logs import read_logs
 from hmrouter.store import OutcomeStore
 from hmrouter.types import Outcome, Route, Status, Task, text_hash

@@ -238,7 +238,11 @@ def test_every_row_that_cannot_be_used_is_a_line(tmp_path: Path, inside: Cli, hi
 REFUSALS = {
     "no file": (["add", "no.csv"], 1, "cannot read no.csv: No such file or directory"),
     "no table": (["add", "runs.csv"], 1, "column 'task' is not in runs.csv: a table of results"),
-    "a name that is taken": (["add", "public.csv"], 2, "'public' is the name of the shipped table; give yours another"),
+    "a name that is taken": (
+        ["add", "public.csv"],
+        2,
+        "'public' is the name of the shipped table; choose another with --name",
+    ),
     "a name that is none": (["add", "fine.csv", "--name", "a/b"], 2, "'a/b' is no name for a table"),
     "nothing to remove": (["remove", "mine"], 2, "history table 'mine' is not in"),
 }

@@ -131,7 +131,7 @@ def test_a_refused_log_does_not_undo_the_others(tmp_path: Path, logs: Path, insi
     nowhere, bad, count = done.stderr.splitlines()
     assert nowhere == "error: nowhere.csv: does not exist; give a log, an archive or a folder of logs that is there"
     assert bad.startswith("error: logs/bad.csv line 2: score 1.7 is outside 0 to 1; logs/bad.csv line 4: score 'yes'")
-    assert bad.endswith("(3 bad records; --skip-bad imports the rest)")
+    assert bad.endswith(" (3 bad records); --skip-bad imports the rest")
     assert count == "error: 2 of 3 logs were refused"
     assert len(kept(tmp_path)) == 3
     assert not (tmp_path / "refused.jsonl").exists()

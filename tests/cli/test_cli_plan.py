@@ -86,12 +86,12 @@ def test_a_plan_keeps_to_its_constraints(folder: Path, inside: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "line"),
     [
-        (["--cost-weight", "1", "--budget", "1"], 2, "cost_weight and budget say two different things"),
+        (["--cost-weight", "1", "--budget", "1"], 2, "--cost-weight 1.0 and a budget say two different things"),
         (["--target", "0.9", "--budget", "0.001"], 1, "within $0.001; the cheapest that does costs about"),
         (["--target", "1"], 1, "no plan of at most 3 attempts reaches 100%"),
         (["--budget", "0.0001"], 1, "no attempt costs at most $0.0001"),
         (["--false-pass", "0.6", "--false-fail", "0.5"], 2, "tells no more than a coin"),
-        (["--k", "0"], 2, "0 attempts are not from 1 to 10"),
+        (["--k", "0"], 2, "--k 0 is not a number from 1 to 10"),
         (["--router", "nowhere.hmr"], 1, "there is no router file nowhere.hmr"),
     ],
 )

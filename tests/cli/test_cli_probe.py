@@ -164,7 +164,7 @@ def test_runs_that_failed_may_be_suggested_again(inside: Cli, tmp_path: Path) ->
         (2, ("--runs", "3", "--value", "1e308"), "is not a number of dollars from 0 to 1e+12"),
         (2, ("--runs", "3", "status"), "--runs stands before status; write it behind: hmrouter probe status --runs"),
         (2, ("status", "--pair", "codex:gpt-5", "--confidence", "7"), "is not a probability"),
-        (2, ("status", "--pair", "codex:gpt-5", "--horizon", "0"), "the horizon 0 is not"),
+        (2, ("status", "--pair", "codex:gpt-5", "--horizon", "0"), "--horizon 0 is not"),
         (2, ("--runs", "3", "--allow", "harness=nowhere"), "harness 'nowhere' is not in the pool"),
         (1, ("--runs", "3", "--allow", "model=gpt-5", "--deny", "harness=codex,aider"), "none of the 3 routes"),
         (1, ("--runs", "3", "--max-cost", "0.001"), "no pair of 3 costs at most $0.001 per run"),

@@ -132,7 +132,7 @@ def test_one_route_is_within_the_budget_or_not() -> None:
 
 
 def test_weight_and_budget_contradict_each_other_but_one_replaces_the_other() -> None:
-    message = "cost_weight 0.5 and budget_per_task 1 contradict each other: .*; give one of them"
+    message = r"cost_weight 0\.5 contradicts a budget of \$1\.00 per task, .*; give one of them"
     with pytest.raises(UsageError, match=message):
         fitted().route("Fix it", cost_weight=0.5, budget_per_task=1.0)
     with pytest.raises(UsageError, match=message):

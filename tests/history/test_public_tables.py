@@ -203,7 +203,7 @@ def test_a_table_that_was_damaged_later_is_told(tmp_path: Path, written: Callabl
     tables.add(written("mine.csv"))
     for content in (HEADER + "ours,gpt-5,codex,9,7\n", "nonsense"):
         (tmp_path / "kept" / "mine.csv").write_text(content)
-        with pytest.raises(InputError, match=r"history table 'mine': .*; mend .*, or: hmrouter history remove mine"):
+        with pytest.raises(InputError, match=r"history table 'mine': .*; mend .*, or remove the table 'mine'"):
             tables.records()
 
 

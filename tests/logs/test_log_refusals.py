@@ -65,7 +65,7 @@ def test_without_that_all_places_are_told(tmp_path: Path, reader: Reader, text: 
         read(log, reader, Refusals())
     message = str(caught.value)
     assert message.count(str(log)) == 3
-    assert message.endswith("(3 bad records; --skip-bad imports the rest)")
+    assert message.endswith(" (3 bad records); mend them, or skip them to read the rest")
 
 
 def test_a_file_of_bad_records_only(tmp_path: Path) -> None:

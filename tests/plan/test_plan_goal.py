@@ -85,8 +85,8 @@ def test_free_routes_have_plans_too() -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ({"cost_weight": 0.1, "budget": 1.0}, "cost_weight and budget say two different things"),
-        ({"cost_weight": 0.0, "target": 0.9}, "cost_weight and target say two different things"),
+        ({"cost_weight": 0.1, "budget": 1.0}, "cost_weight 0.1 and a budget say two different things"),
+        ({"cost_weight": 0.0, "target": 0.9}, "cost_weight 0.0 and a target say two different things"),
         ({"cost_weight": -1.0}, "cost_weight -1.0 is not a finite number of at least 0"),
         ({"budget": float("nan")}, "budget nan is not"),
         ({"target": 0.0}, "target 0.0 is not a success from 0 to 1"),
@@ -100,5 +100,5 @@ def test_goals_that_make_no_sense_are_refused(arguments: dict[str, float], line:
 
 @pytest.mark.parametrize("attempts", [0, -1, 11])
 def test_the_number_of_attempts_is_bounded(attempts: int) -> None:
-    with pytest.raises(UsageError, match="are not from 1 to 10"):
+    with pytest.raises(UsageError, match=f"attempts {attempts} is not a number from 1 to 10"):
         Goal().serve(pool(2, 0), attempts)

@@ -189,7 +189,7 @@ def test_a_router_that_was_kept_plans_the_same(router: Router, tmp_path: Path) -
 def test_it_says_what_is_missing(router: Router) -> None:
     with pytest.raises(NotFitted):
         Router().plan(TEXT)
-    with pytest.raises(UsageError, match="0 attempts are not from 1 to 10"):
+    with pytest.raises(UsageError, match="attempts 0 is not a number from 1 to 10"):
         router.plan(TEXT, attempts=0)
     with pytest.raises(NoRoute, match="no route of 12 costs at most"):
         router.plan(TEXT, max_cost=0.0001)

@@ -87,7 +87,7 @@ def test_a_data_set_needs_no_folders(tmp_path: Path, suggestions: list[Suggestio
 
 
 def test_a_data_set_needs_a_name_and_its_tasks_are_no_patterns(suggestions: list[Suggestion]) -> None:
-    with pytest.raises(UsageError, match="'@1' is not a data set; write --dataset NAME or NAME@VERSION"):
+    with pytest.raises(UsageError, match="dataset '@1' is not a data set; write NAME or NAME@VERSION"):
         harbor_jobs(Path("jobs"), suggestions, None, "@1")
     odd = [Suggestion(Task("a[1]*", "s"), OPUS, 0.01, None, "unknown")]
     (content,) = harbor_jobs(Path("jobs"), odd, None, "ds")[0].values()

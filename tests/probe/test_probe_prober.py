@@ -162,14 +162,14 @@ def test_a_pair_whose_cost_nobody_knows_counts_as_dear() -> None:
 @pytest.mark.parametrize(
     ("error", "message", "what"),
     [
-        (UsageError, "give --budget DOLLARS, --runs N", {}),
-        (UsageError, "the budget -1.0 is not", {"budget": -1.0}),
-        (UsageError, "the budget nan is not", {"budget": float("nan")}),
-        (UsageError, "0, is not at least 1", {"runs": 0}),
+        (UsageError, "it is not said how many runs to suggest; give a budget", {}),
+        (UsageError, "budget -1.0 is not", {"budget": -1.0}),
+        (UsageError, "budget nan is not", {"budget": float("nan")}),
+        (UsageError, "runs 0 is not a number of at least 1", {"runs": 0}),
         (NoRoute, r"\$0.1 buys no run: the cheapest that is left, of loop:small, costs about \$0.20", {"budget": 0.1}),
-        (UsageError, "name one with --pair", {"runs": 1, "goal": Goal.PAIR}),
-        (UsageError, "the value of a solved task, -1", {"runs": 1, "value": -1.0}),
-        (UsageError, "the horizon 0 is not", {"runs": 1, "horizon": 0}),
+        (UsageError, "asks about certain pairs; name one", {"runs": 1, "goal": Goal.PAIR}),
+        (UsageError, "value -1.0 is not", {"runs": 1, "value": -1.0}),
+        (UsageError, "horizon 0 is not", {"runs": 1, "horizon": 0}),
     ],
 )
 def test_a_wrong_limit_is_refused_in_one_line(
@@ -209,7 +209,7 @@ def test_dollars_cannot_be_spent_where_no_cost_is_known() -> None:
     unknown = Route("other", "somewhere")
     with pytest.raises(InputError, match="no cost of this pair is known"):
         Prober(data(), pool=[A, unknown]).suggest(budget=5.0, goal=Goal.PAIR, pairs=[unknown])
-    with pytest.raises(InputError, match="say how many with --runs"):
+    with pytest.raises(InputError, match="say how many with runs"):
         Prober(data(cost=False)).suggest(budget=5.0)
     with pytest.raises(InputError, match="no frontier"):
         Prober(data(cost=False)).suggest(runs=5, goal=Goal.FRONTIER)

@@ -78,7 +78,7 @@ def test_advice_weighs_value_against_cost() -> None:
     assert advice([p.standing()], [], 0.9) == ("stop", "nothing is left to run")
     assert advice([p.standing()], [], 0.9, out=3) == (
         "wait",
-        "nothing else is left to run, and 3 suggested runs are still out; import what comes back with: hmrouter import",
+        "nothing else is left to run, and 3 suggested runs are still out; import what comes back",
     )
     sure = prober(a=20, b=2).standing()
     assert advice([sure, p.standing()], p.outlook(value=100.0), 0.9)[0] == "go on"  # one pair of the frontier is open

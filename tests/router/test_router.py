@@ -151,7 +151,9 @@ def test_the_file_holds_no_text_and_no_id_of_a_task(name: str, tmp_path: Path) -
 
 
 def test_nothing_to_learn_from() -> None:
-    with pytest.raises(InputError, match="there is no outcome with a score to learn from; import some first"):
+    with pytest.raises(
+        InputError, match="there is no outcome with a score to learn from; give a data set that has some"
+    ):
         Router().fit(Dataset([]))
     broken = Outcome(Task("t"), Route("gpt-5", "codex"), None, status=Status.INFRA_ERROR)
     with pytest.raises(InputError, match=r"learn from \(2 have status infra_error or unknown\)"):
@@ -274,7 +276,7 @@ def test_without_any_cost_a_cap_is_refused_clearly() -> None:
     router = Router("fixed").fit(Dataset(free))
     assert router.route("Fix it").cost is None
     for limits in ({"max_cost": 1.0}, {"cost_weight": 0.1}):
-        with pytest.raises(NoRoute, match="none of the 11 routes has a known cost, so max_cost and cost_weight cannot"):
+        with pytest.raises(NoRoute, match="none of the 11 routes has a known cost, so no cap, cost weight or budget"):
             router.route("Fix it", **limits)  # type: ignore[arg-type]
 
 

@@ -92,7 +92,7 @@ def test_nothing_is_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_paths_that_are_no_file(tmp_path: Path) -> None:
     assert "there is no router file" in refusal(tmp_path / "router.hmr")
-    assert "make one with: hmrouter train --out" in refusal(tmp_path / "router.hmr")
+    assert "fit one and save it there" in refusal(tmp_path / "router.hmr")
     assert "is not a file" in refusal(tmp_path)
     os.mkfifo(tmp_path / "pipe")
     assert "is not a file" in refusal(tmp_path / "pipe")
@@ -134,9 +134,7 @@ def test_numbers_that_numpy_does_not_know(tmp_path: Path) -> None:
 
 def test_another_safetensors_file(tmp_path: Path) -> None:
     save_file({"weight": np.zeros(3)}, tmp_path / "model.safetensors")
-    assert "is a safetensors file, but not a router; make one with: hmrouter train" in refusal(
-        tmp_path / "model.safetensors"
-    )
+    assert "is a safetensors file, but not a router; give a file" in refusal(tmp_path / "model.safetensors")
 
 
 DOCUMENTS = ["", "{", "null", "[]", "3", '"format"', "{}", '{"format"', "[" * 100_000, '{"a": ' * 100_000]

@@ -11,26 +11,36 @@ import sys
 from io import TextIOWrapper
 from typing import NoReturn
 
+from hmrouter import __version__
 from hmrouter.errors import HMRouterError, UsageError
 
 
 def main() -> None:
     """Run the command line and turn errors into one line and an exit code."""
-    from hmrouter.cli.app import app
-
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal that cannot show a character still shows the rest
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         try:
-            app()
+            _run(sys.argv[1:])
         finally:
             sys.stdout.flush()  # here, where a failure still has an exit code
     except HMRouterError as e:
-        _fail(str(e), 2 if isinstance(e, UsageError) else 1)
+        from hmrouter.cli.error_words import in_words
+
+        _fail(in_words(e), 2 if isinstance(e, UsageError) else 1)
     except BrokenPipeError:  # the reader of our output left: `hmrouter ... | head`
         _fail("", 1)
     except OSError as e:  # most likely a full disk behind `hmrouter ... > file`
         _fail(f"{e.filename or 'cannot write to standard output'}: {e.strerror or e}", 1)
+
+
+def _run(typed: list[str]) -> None:
+    if typed == ["--version"]:  # what scripts ask; it takes no command line to answer
+        sys.stdout.write(f"hmrouter {__version__}\n")
+        sys.exit(0)
+    from hmrouter.cli.app import tree
+
+    tree(typed[0] if typed else "")()
 
 
 def _fail(message: str, code: int) -> NoReturn:

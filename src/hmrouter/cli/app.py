@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from hmrouter import __version__
-from hmrouter.cli import bench, demo, explain, history, import_logs, names, plan, probe, route, store, train
 
-app = typer.Typer(
-    name="hmrouter",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",  # paragraphs of a docstring flow
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Choose the (model, harness) pair for each agent task, learned from your own execution outcomes.",
-    epilog="Start with: hmrouter demo. Then: hmrouter import RUNS, hmrouter train, hmrouter route TEXT.",
-)
+COMMANDS = {
+    "import": "import_logs:import_logs",
+    "store": "store:app",
+    "names": "names:app",
+    "history": "history:app",
+    "train": "train:train",
+    "route": "route:route",
+    "plan": "plan:plan",
+    "probe": "probe:app",
+    "explain": "explain:explain",
+    "bench": "bench:app",
+    "demo": "demo:demo",
+}
+"""The module of each, and the function or the group of functions in it."""
+
+
+def tree(first: str = "") -> typer.Typer:
+    """All commands; only the one that is asked for, where the first word of a command line is one."""
+    app = typer.Typer(
+        name="hmrouter",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",  # paragraphs of a docstring flow
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Choose the (model, harness) pair for each agent task, learned from your own execution outcomes.",
+        epilog="Start with: hmrouter demo. Then: hmrouter import RUNS, hmrouter train, hmrouter route TEXT.",
+    )
+    app.callback()(_options)
+    for name in [first] if first in COMMANDS else COMMANDS:
+        module, _, attribute = COMMANDS[name].partition(":")
+        command = getattr(import_module(f"hmrouter.cli.{module}"), attribute)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -26,23 +53,9 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass
-
-
-app.command("import")(import_logs.import_logs)
-app.add_typer(store.app, name="store")
-app.add_typer(names.app, name="names")
-app.add_typer(history.app, name="history")
-app.command("train")(train.train)
-app.command("route")(route.route)
-app.command("plan")(plan.plan)
-app.add_typer(probe.app, name="probe")
-app.command("explain")(explain.explain)
-app.add_typer(bench.app, name="bench")
-app.command("demo")(demo.demo)

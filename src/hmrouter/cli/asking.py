@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os.path
-import re
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -135,29 +133,3 @@ def _soon(store: str) -> str:
     if not store.startswith("postgres") or "connect_timeout" in store:
         return store
     return f"{store}{'&' if '?' in store else '?'}connect_timeout=2"
-
-
-@contextmanager
-def options_named() -> Iterator[None]:
-    """Errors name the options that were typed, not the arguments that they became.
-
-    >>> with options_named():
-    ...     raise UsageError("max_cost -1.0 is not a finite number of at least 0")
-    Traceback (most recent call last):
-    hmrouter.errors.UsageError: --max-cost -1.0 is not a finite number of at least 0
-    """
-    try:
-        yield
-    except HMRouterError as e:
-        e.args = (as_options(str(e)),)
-        raise
-
-
-def as_options(text: str) -> str:
-    """A sentence about arguments, in which they are called as on the command line.
-
-    >>> as_options("over max_cost"), as_options("top 0 is not at least 1")
-    ('over --max-cost', '--top 0 is not at least 1')
-    """
-    named = re.sub(r"\b(max_cost|cost_weight|budget_per_task)\b", lambda m: f"--{m[0].replace('_', '-')}", text)
-    return re.sub(r"^(top|margin)\b", r"--\1", named)

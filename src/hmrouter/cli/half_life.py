@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hmrouter.errors import UnknownName, UsageError
-from hmrouter.evidence.fading import HalfLife
+
+if TYPE_CHECKING:
+    from hmrouter.evidence.fading import HalfLife
 
 Option = Annotated[
     str | None,

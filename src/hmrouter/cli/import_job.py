@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from hmrouter.cli.error_words import in_words
 from hmrouter.cli.import_summary import LogReport, Tally
 from hmrouter.cli.output import progress
 from hmrouter.cli.refused_rows import RefusedRows
-from hmrouter.errors import InputError, MissingExtra
+from hmrouter.errors import HMRouterError, InputError, MissingExtra
 from hmrouter.features.base import Embedder
 from hmrouter.features.cache import embed_cached
 from hmrouter.logs import Notes, Part, Refusals, Request, find_logs
@@ -52,7 +53,7 @@ class ImportJob:
                 yield self._part(part)
 
     def _part(self, part: Part) -> LogReport:
-        refusals = Refusals(skip=self.skip_bad, keep=self.rows.add)
+        refusals = Refusals(skip=self.skip_bad, keep=self.rows.add, words=in_words)
         log = LogReport(part.name, part.reader.name, Tally(), refusals)
         request = replace(self.request, refusals=refusals)
         try:
@@ -101,7 +102,7 @@ def _counter(show: Callable[[int, int | None], None]) -> Callable[[int], None]:
     return count
 
 
-def _told(path: str, error: Exception) -> str:
+def _told(path: str, error: HMRouterError) -> str:
     """The error on one line that names its log."""
-    text = " ".join(str(error).split())
+    text = " ".join(in_words(error).split())
     return text if path in text else f"{path}: {text}"

@@ -17,18 +17,22 @@ from hmrouter.cli.output import DEFAULT_STORE, Json, Store, print_json, say
 from hmrouter.cli.probe import ORDERS
 from hmrouter.cli.refused_rows import RefusedRows
 from hmrouter.errors import HMRouterError, LogError, UsageError
-from hmrouter.logs import format_names
 
 if TYPE_CHECKING:
     from hmrouter.features.base import Embedder
 
+FORMATS = (
+    "benchmark, harbor, terminal-bench, inspect, openhands-index, openhands-output, swebench-report, swebench-site, "
+    "hal-site, hal-upload, workspace-bench, parquet, jsonl, csv"
+)
+"""What help says: text, as the readers take long to import."""
 PLACES = 5
 """How many places of refused records are told per reason."""
 
 
 def import_logs(
     paths: Annotated[list[Path], typer.Argument(help="Logs, folders of logs, archives; benchmark directories.")],
-    format: Annotated[str, typer.Option("--format", help=f"auto, or one of: {', '.join(format_names())}.")] = "auto",
+    format: Annotated[str, typer.Option("--format", help=f"auto, or one of: {FORMATS}.")] = "auto",
     suite: Annotated[str | None, typer.Option("--suite", help="Suite of outcomes whose log names none.")] = None,
     columns: Annotated[
         str, typer.Option("--map", help="Columns with names of their own: task=instance_id,score=resolved.")

@@ -19,6 +19,7 @@ from hmrouter.cli.asking import (
     asked_router,
     asked_task,
 )
+from hmrouter.cli.error_words import REASONS
 from hmrouter.cli.output import (
     DEFAULT_STORE,
     Json,
@@ -134,7 +135,7 @@ def _show(plan: Plan) -> None:
     if seldom := len(plan.attempts) - len(shown):
         say(f"not shown: {counted(seldom, 'attempt')} more, started in less than {percent(SELDOM)}% of cases (--json)")
     for reason, n in plan.excluded.items():
-        say(f"left out: {counted(n, 'route')} ({reason})")
+        say(f"left out: {counted(n, 'route')} ({REASONS.get(reason, reason)})")
 
 
 def _guessed(attempt: Attempt) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from hmrouter.cli.error_words import REASONS
 from hmrouter.cli.output import console, dollars, say, table
 from hmrouter.cli.words import counted
 
@@ -41,7 +42,7 @@ def show_batch(batch: Batch, given: Given, notes: list[str], files: list[Path]) 
     for file in files:
         typer.echo(f"Wrote {file}.")
     for reason, n in batch.excluded.items():
-        say(f"left out: {counted(n, 'pair')} ({reason})")
+        say(f"left out: {counted(n, 'pair')} ({REASONS.get(reason, reason)})")
     say(f"note: this rests on {given.basis}")
     for note in notes:
         say(f"note: {note}")

@@ -16,12 +16,11 @@ from hmrouter.cli.asking import (
     Pool,
     RouterFile,
     SuiteOfTask,
-    as_options,
     asked_pool,
     asked_router,
     asked_task,
-    options_named,
 )
+from hmrouter.cli.error_words import REASONS
 from hmrouter.cli.output import (
     DEFAULT_ROUTER,
     DEFAULT_STORE,
@@ -98,19 +97,18 @@ def route(
         say("note: the task has no text, so the choice rests on the routes alone")
     default = loaded.known_routes if untrained else None
     home = canonical_route(incumbent) if incumbent else loaded.policy.incumbent
-    with options_named():
-        decision = loaded.route(
-            task,
-            pool=asked_pool(pool) or default,
-            allow=allow or (),
-            deny=deny or (),
-            max_cost=max_cost,
-            cost_weight=cost_weight,
-            budget_per_task=budget_per_task,
-            incumbent=home,
-            margin=margin,
-            top=top if home is None or top < 1 else None,  # what becomes of an incumbent, the whole ranking tells
-        )
+    decision = loaded.route(
+        task,
+        pool=asked_pool(pool) or default,
+        allow=allow or (),
+        deny=deny or (),
+        max_cost=max_cost,
+        cost_weight=cost_weight,
+        budget_per_task=budget_per_task,
+        incumbent=home,
+        margin=margin,
+        top=top if home is None or top < 1 else None,  # what becomes of an incumbent, the whole ranking tells
+    )
     verdict = on_incumbent(decision, loaded.policy.given(margin=margin))
     decision = replace(decision, ranked=decision.ranked[:top])
     if untrained:
@@ -154,7 +152,7 @@ def show(decision: Decision, elsewhere: SeenElsewhere | None = None, as_json: bo
             f"with which tasks are expected to cost {dollars(decision.spend_per_task)} on average"
         )
     for reason, n in decision.excluded.items():
-        say(f"left out: {counted(n, 'route')} ({as_options(reason)})")
+        say(f"left out: {counted(n, 'route')} ({REASONS.get(reason, reason)})")
 
 
 def candidates(decision: Decision, title: str, elsewhere: SeenElsewhere | None = None) -> Table:
@@ -220,7 +218,7 @@ def on_incumbent(decision: Decision, policy: Policy) -> str:
         )
     left = next((c for c in decision.ranked if c.route == home), None)
     if left is None:
-        reasons = " or ".join(map(as_options, decision.excluded))
+        reasons = " or ".join(REASONS.get(reason, reason) for reason in decision.excluded)
         return f"The incumbent {home} was left: it is ruled out ({reasons})."
     gain = best.value - left.value
     return f"The incumbent {home} was left: the choice is better by {gain:.3f}, the margin is {policy.margin:g}{sure}."

@@ -6,11 +6,11 @@ import math
 import sys
 from collections.abc import Iterator
 from datetime import datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hmrouter.cli import store_export
 from hmrouter.cli.import_summary import store_dict, store_lines
 from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, percent, print_json, say, table
 from hmrouter.cli.words import counted
@@ -27,6 +27,12 @@ app = typer.Typer(
 
 SHOWN_RUNS = 100
 """Runs that the table shows; a service makes one of every decision."""
+
+
+class Format(StrEnum):
+    """What an export may be, beside the files whose ending says it."""
+
+    BENCHMARK = "benchmark"
 
 
 @app.command()
@@ -61,7 +67,38 @@ def status(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
     console().print(_runs_table(runs))
 
 
-app.command("export")(store_export.export)
+@app.command()
+def export(
+    out: Annotated[
+        str,
+        typer.Argument(
+            help="FILE.jsonl or FILE.csv, .gz behind it to compress; - writes JSON lines; a new folder for benchmark."
+        ),
+    ],
+    suite: Annotated[str | None, typer.Option("--suite", help="Only this suite.")] = None,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="benchmark: a directory per suite, for `hmrouter bench`.")
+    ] = None,
+    store: Store = DEFAULT_STORE,
+    as_json: Json = False,
+) -> None:
+    """Write the outcomes to one file that `hmrouter import` reads back as they were.
+
+    Names are written as they were imported: merges are settings of the store and not part of its outcomes.
+
+    With `--format benchmark` they become benchmark directories, one per suite in a new folder, for `hmrouter bench run`
+    to compare methods on: as `hmrouter train` sees them, with merges, and with costs from tokens if none is reported.
+
+    Example: `hmrouter store export backup.jsonl.gz`
+    """
+    if form is Format.BENCHMARK:
+        from hmrouter.cli.store_benchmarks import export_benchmarks
+
+        export_benchmarks(out, suite, store, as_json)
+    else:
+        from hmrouter.cli.store_export import export_file
+
+        export_file(out, suite, store, as_json)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`hmrouter store export`: the outcomes as a table that `hmrouter import` reads back as they were, or for the bench."""
+"""`hmrouter store export FILE`: the outcomes as a table that `hmrouter import` reads back as they were."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import typer
 
-from hmrouter.cli.output import DEFAULT_STORE, Json, Store, print_json, progress, say
-from hmrouter.cli.store_benchmarks import export_benchmarks
+from hmrouter.cli.output import print_json, progress, say
 from hmrouter.cli.store_lines import fits, json_line
 from hmrouter.cli.words import counted
 from hmrouter.errors import UsageError
@@ -36,40 +34,10 @@ STEP = 1000
 """Outcomes between two steps of the progress bar."""
 
 
-class Format(StrEnum):
-    """What an export may be, beside the files whose ending says it."""
-
-    BENCHMARK = "benchmark"
-
-
-def export(
-    out: Annotated[
-        str,
-        typer.Argument(
-            help="FILE.jsonl or FILE.csv, .gz behind it to compress; - writes JSON lines; a new folder for benchmark."
-        ),
-    ],
-    suite: Annotated[str | None, typer.Option("--suite", help="Only this suite.")] = None,
-    form: Annotated[
-        Format | None, typer.Option("--format", help="benchmark: a directory per suite, for `hmrouter bench`.")
-    ] = None,
-    store: Store = DEFAULT_STORE,
-    as_json: Json = False,
-) -> None:
-    """Write the outcomes to one file that `hmrouter import` reads back as they were.
-
-    Names are written as they were imported: merges are settings of the store and not part of its outcomes.
-
-    With `--format benchmark` they become benchmark directories, one per suite in a new folder, for `hmrouter bench run`
-    to compare methods on: as `hmrouter train` sees them, with merges, and with costs from tokens if none is reported.
-
-    Example: `hmrouter store export backup.jsonl.gz`
-    """
+def export_file(out: str, suite: str | None, store: str, as_json: bool) -> None:
+    """Write the outcomes to one file that an import reads back as they were."""
     from hmrouter.store import OutcomeStore
 
-    if form is Format.BENCHMARK:
-        export_benchmarks(out, suite, store, as_json)
-        return
     if out == "-" and as_json:
         raise UsageError("standard output cannot hold both the outcomes and the document of --json; give a file")
     write = _writer(out)

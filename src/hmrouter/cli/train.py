@@ -12,32 +12,31 @@ from hmrouter.cli import half_life as fading
 from hmrouter.cli.history import HistoryOption, Known, known_elsewhere
 from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, Json, Store, print_json, progress, say
 from hmrouter.cli.words import counted
-from hmrouter.plugins import Registry
+
+SCORERS = "component_average, component_only, fixed, hm, knn, random, safe, safe_alone"
+EMBEDDERS = "lsa, openai, sentence-transformers"
+"""What help says: text, as the registries need NumPy. Completion asks them, and knows plug-ins, too."""
 
 
-def _names(registry: Registry, incomplete: str) -> list[str]:
+def _scorers(incomplete: str) -> list[str]:
+    from hmrouter.scorers.base import SCORERS as registry
+
     return [name for name in registry.names() if name.startswith(incomplete)]
 
 
-def _scorers(incomplete: str = "") -> list[str]:
-    from hmrouter.scorers.base import SCORERS
+def _embedders(incomplete: str) -> list[str]:
+    from hmrouter.features.base import EMBEDDERS as registry
 
-    return _names(SCORERS, incomplete)
-
-
-def _embedders(incomplete: str = "") -> list[str]:
-    from hmrouter.features.base import EMBEDDERS
-
-    return _names(EMBEDDERS, incomplete)
+    return [name for name in registry.names() if name.startswith(incomplete)]
 
 
 def train(
     store: Store = DEFAULT_STORE,
     scorer: Annotated[
-        str, typer.Option("--scorer", help=f"One of: {', '.join(_scorers())}.", autocompletion=_scorers)
+        str, typer.Option("--scorer", help=f"One of: {SCORERS}; or of a plug-in.", autocompletion=_scorers)
     ] = "safe",
     embedder: Annotated[
-        str, typer.Option("--embedder", help=f"One of: {', '.join(_embedders())}.", autocompletion=_embedders)
+        str, typer.Option("--embedder", help=f"One of: {EMBEDDERS}; or of a plug-in.", autocompletion=_embedders)
     ] = "lsa",
     suite: Annotated[list[str] | None, typer.Option("--suite", help="Only this suite; may be repeated.")] = None,
     harnesses: Annotated[

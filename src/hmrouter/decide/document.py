@@ -1,4 +1,4 @@
-"""A decision as JSON and back: what `route --json` prints and `explain` reads."""
+"""A decision as JSON and back: the document that front ends answer with, and that an explanation starts from."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _read(text: str, part: Callable[[dict[str, Any]], T]) -> T:
         return part(json.loads(text))
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, UsageError, ValueError) as e:
         reason = f"{e.args[0]!r} is missing" if isinstance(e, KeyError) else " ".join(str(e).split())
-        raise InputError(f"this is not a decision ({reason}); give what `hmrouter route --json` printed") from e
+        raise InputError(f"this is not a decision ({reason})", hint="decision_document") from e
 
 
 def _decision(d: dict[str, Any]) -> Decision:

@@ -56,11 +56,13 @@ class Policy:
             if value is None and name in ("max_cost", "budget_per_task"):
                 continue
             if value is None or not (value >= 0.0 and np.isfinite(value)):
-                raise UsageError(f"{name} {value} is not a finite number of at least 0")
+                raise UsageError("is not a finite number of at least 0", argument=name, value=value)
         if self.cost_weight and self.budget_per_task is not None:
             raise UsageError(
-                f"cost_weight {self.cost_weight:g} and budget_per_task {self.budget_per_task:g} contradict each other: "
-                "a budget is kept by the cost weight that it asks for; give one of them"
+                f"contradicts a budget of {show_dollars(self.budget_per_task)} per task, which is kept by the cost "
+                "weight that it asks for; give one of them",
+                argument="cost_weight",
+                value=self.cost_weight,
             )
 
     def given(self, **settings: Any) -> Self:
@@ -100,7 +102,7 @@ class Policy:
         if needs_cost:
             excluded["cost unknown"] = int(unknown.sum())
         if not feasible.any():
-            raise NoRoute(self._refusal(routes, dollars))
+            raise self._refusal(routes, dollars)
         value = np.asarray(success, dtype=np.float64) - weight * np.where(unknown, 0.0, dollars)
         kept = np.flatnonzero(feasible)
         price = np.where(unknown, np.inf, dollars)[kept]
@@ -111,18 +113,20 @@ class Policy:
         """Whether a gain in value, and the probability that there is one, are reason enough."""
         return gain >= self.margin and (probability is None or probability >= self.confidence)
 
-    def _refusal(self, routes: Sequence[Route], dollars: Floats) -> str:
+    def _refusal(self, routes: Sequence[Route], dollars: Floats) -> NoRoute:
         if not len(routes):
-            return "the pool is empty; give at least one route"
+            return NoRoute("the pool is empty; give at least one route")
         if np.isnan(dollars).all():
-            return (
-                f"none of the {len(routes)} routes has a known cost, so max_cost and cost_weight cannot be applied, "
-                "nor can a budget; import outcomes with costs, or leave them out"
+            return NoRoute(
+                f"none of the {len(routes)} routes has a known cost, so no cap, cost weight or budget can be applied; "
+                "import outcomes with costs, or leave them out"
             )
         cheapest = int(np.nanargmin(dollars))
-        return (
+        return NoRoute(
             f"no route of {len(routes)} costs at most ${self.max_cost:g} per task; the cheapest is "
-            f"{routes[cheapest]} at about {show_dollars(dollars[cheapest])}: raise max_cost or widen the pool"
+            f"{routes[cheapest]} at about {show_dollars(dollars[cheapest])}",
+            argument="max_cost",
+            hint="raise_or_widen",
         )
 
 

@@ -78,11 +78,11 @@ class Tables:
 
         >>> Tables().add(Path("public.csv"))
         Traceback (most recent call last):
-        hmrouter.errors.UsageError: 'public' is the name of the shipped table; give yours another with --name
+        hmrouter.errors.UsageError: 'public' is the name of the shipped table; choose another name
         """
         name = file.stem if name is None else name
         if name == PUBLIC:
-            raise UsageError(f"{PUBLIC!r} is the name of the shipped table; give yours another with --name")
+            raise UsageError(f"{PUBLIC!r} is the name of the shipped table", argument="name", hint="choose_another")
         problems = read_table(file).problems
         return name, not problems and self.folder.write(name, file), problems
 
@@ -95,7 +95,7 @@ class Tables:
             self.folder.path.mkdir(parents=True, exist_ok=True)
         except OSError as e:
             raise OutputError(f"cannot make the folder {self.folder.path}: {e.strerror or e}") from e
-        atomic_write(self._hidden, b"`hmrouter history add public` brings the shipped table back.\n")
+        atomic_write(self._hidden, b"The shipped table is not used while this file is here.\n")
 
     def show_public(self) -> None:
         """Bring the shipped table back."""

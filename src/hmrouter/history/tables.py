@@ -192,7 +192,7 @@ class Folder:
         except InputError as e:
             problems = [str(e)]
         if problems:
-            raise InputError(f"history table {name!r}: {problems[0]}; mend {file}, or: hmrouter history remove {name}")
+            raise InputError(f"history table {name!r}: {problems[0]}", hint="mend_table", file=file, name=name)
         return records
 
     def write(self, name: str, file: Path) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from hmrouter.errors import LogError
+from hmrouter.errors import HMRouterError, LogError
 from hmrouter.names import Names
 from hmrouter.types import Outcome, Route
 
@@ -63,14 +63,16 @@ class Refusals:
     """How many records each reason refused; many different ones are counted together."""
     first: list[str] = field(default_factory=list)
     """The first few, each with its file and line."""
+    words: Callable[[LogError], str] = str
+    """How an error reads: a front end gives its own words."""
 
     def add(self, error: LogError, record: object) -> None:
         """Count one more."""
         self.count += 1
-        message = str(error)
+        message = self.words(error)
         if len(self.first) < SHOWN_REFUSALS:
             self.first.append(message)
-        reason = error.reason or message
+        reason = message.removeprefix(f"{error.place}: ")
         self.reasons[reason if reason in self.reasons or len(self.reasons) < SHOWN_REFUSALS else "other"] += 1
         if self.keep is not None:
             self.keep({"error": message, "record": record})
@@ -79,8 +81,9 @@ class Refusals:
         """Refuse what was read, if something in it was refused and nobody asked to read on."""
         if self.count and not self.skip:
             more = f"; and {self.count - len(self.first):,} more" if self.count > len(self.first) else ""
-            rest = "" if self.count == 1 else f" ({self.count:,} bad records; --skip-bad imports the rest)"
-            raise LogError("; ".join(self.first) + more + rest)
+            several = self.count > 1
+            total = f" ({self.count:,} bad records)" * several
+            raise LogError("; ".join(self.first) + more + total, hint="skip_bad" * several)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +121,8 @@ class Request:
         if model and harness:
             return Route(self.names.model(model), self.names.harness(harness))
         missing = " and ".join(kind for kind, value in (("model", model), ("harness", harness)) if not value)
-        options = " ".join(f"--{kind} NAME" for kind in missing.split(" and "))
         named = f" of {found!r}" if found else ""
-        raise LogError(
-            f"the log does not say the {missing}{named}; give {options}, or --pattern with a regular expression that"
-            " finds (?P<model>...) and (?P<harness>...) in that name"
-        )
+        raise LogError(f"the log does not say the {missing}{named}", hint="name_route")
 
     def refuse(self, path: Path, error: object, at: str, record: object) -> None:
         """Count a record that cannot be an outcome; the reader goes on with the next."""
@@ -134,7 +133,7 @@ class Reader(Protocol):
     """Reads one log format."""
 
     name: str
-    """What `--format` calls it."""
+    """What the format is called."""
 
     def sniff(self, path: Path) -> bool:
         """Whether the content of a file, or the layout of a directory, is this format's. Cheap, and no guess by the
@@ -177,8 +176,12 @@ def problem(path: Path, message: object, at: str = "") -> LogError:
     >>> print(problem(Path("runs.csv"), "score 1.7 is outside 0 to 1", at="line 7"))
     runs.csv line 7: score 1.7 is outside 0 to 1
     """
-    text, place = _bounded(str(message), MESSAGE_LIMIT), _bounded(at, PLACE_LIMIT)
-    return LogError(f"{shown(path)} {place}: {text}" if place else f"{shown(path)}: {text}", reason=text)
+    where = _bounded(at, PLACE_LIMIT)
+    place = f"{shown(path)} {where}" if where else shown(path)
+    if not isinstance(message, HMRouterError) or not message.hint:
+        return LogError(_bounded(str(message), MESSAGE_LIMIT), place=place)
+    details = {name: _bounded(str(value), PLACE_LIMIT) for name, value in message.details.items()}
+    return LogError(_bounded(message.what, MESSAGE_LIMIT), place=place, hint=message.hint, **details)
 
 
 def _bounded(text: str, limit: int) -> str:

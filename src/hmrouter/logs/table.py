@@ -85,7 +85,7 @@ def file_name(name: str) -> str:
 
 
 def given(columns: Sequence[str], request: Request) -> dict[str, str]:
-    """Columns that a table lacks and the caller speaks for: `--model` and `--harness` hold for all of its rows.
+    """Columns that a table lacks and the caller speaks for: a model and a harness hold for all of its rows.
 
     >>> given(["task", "model", "score"], Request(model="gpt-5", harness="codex"))
     {'harness': 'codex'}

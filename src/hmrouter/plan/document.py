@@ -1,4 +1,4 @@
-"""A plan as JSON: what `hmrouter plan --json` prints."""
+"""A plan as JSON: the document that front ends answer with."""
 
 from __future__ import annotations
 

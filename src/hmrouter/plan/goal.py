@@ -31,13 +31,17 @@ class Goal:
     def __post_init__(self) -> None:
         if self.cost_weight is not None and (self.budget is not None or self.target is not None):
             other = "budget" if self.budget is not None else "target"
-            raise UsageError(f"cost_weight and {other} say two different things about cost; give one of them")
+            raise UsageError(
+                f"and a {other} say two different things about cost; give one of them",
+                argument="cost_weight",
+                value=self.cost_weight,
+            )
         for name in ("cost_weight", "budget"):
             value = getattr(self, name)
             if value is not None and not (value >= 0.0 and np.isfinite(value)):
-                raise UsageError(f"{name} {value} is not a finite number of at least 0")
+                raise UsageError("is not a finite number of at least 0", argument=name, value=value)
         if self.target is not None and not 0.0 < self.target <= 1.0:
-            raise UsageError(f"target {self.target} is not a success from 0 to 1, such as 0.9")
+            raise UsageError("is not a success from 0 to 1, such as 0.9", argument="target", value=self.target)
 
     @property
     def needs_cost(self) -> bool:
@@ -47,7 +51,7 @@ class Goal:
     def serve(self, steps: Steps, attempts: int = 3, width: int | None = WIDTH) -> Found:
         """The sequence to try; `NoRoute` where there is none."""
         if not 1 <= attempts <= MOST_ATTEMPTS:
-            raise UsageError(f"{attempts} attempts are not from 1 to {MOST_ATTEMPTS}")
+            raise UsageError(f"is not a number from 1 to {MOST_ATTEMPTS}", argument="attempts", value=attempts)
         if self.target is not None:
             return self._reach(steps, attempts, width, self.target)
         if self.budget is not None:

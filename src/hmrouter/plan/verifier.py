@@ -14,8 +14,8 @@ class Verifier:
     >>> Verifier(0.6, 0.4)
     Traceback (most recent call last):
     ...
-    hmrouter.errors.UsageError: a verifier with false_pass 0.6 and false_fail 0.4 tells no more than a coin: their sum \
-must be below 1; give a better one, or use a single attempt: hmrouter route
+    hmrouter.errors.UsageError: a verifier that passes 0.6 of what is wrong and fails 0.4 of what is right tells \
+no more than a coin: their sum must be below 1; give a better one, or use a single attempt
     """
 
     false_pass: float = 0.0
@@ -26,9 +26,10 @@ must be below 1; give a better one, or use a single attempt: hmrouter route
     def __post_init__(self) -> None:
         for name in ("false_pass", "false_fail"):
             if not 0.0 <= getattr(self, name) <= 1.0:  # also refuses NaN
-                raise UsageError(f"{name} {getattr(self, name)} is not a share from 0 to 1")
+                raise UsageError("is not a share from 0 to 1", argument=name, value=getattr(self, name))
         if self.false_pass + self.false_fail >= 1.0:
             raise UsageError(
-                f"a verifier with false_pass {self.false_pass:g} and false_fail {self.false_fail:g} tells no more than "
-                "a coin: their sum must be below 1; give a better one, or use a single attempt: hmrouter route"
+                f"a verifier that passes {self.false_pass:g} of what is wrong and fails {self.false_fail:g} of what is "
+                "right tells no more than a coin: their sum must be below 1",
+                hint="fewer_attempts",
             )

@@ -74,18 +74,17 @@ def harbor_jobs(
     """One job file per route, as a Harbor job is a product of tasks and agents; and the tasks that are in none.
 
     A task is given by its folder in `tasks`, or by its name in a `dataset` (`name` or `name@version`). Tasks without a
-    folder are left out. With folders the suite is written into each job, so that `hmrouter import jobs` finds its way
+    folder are left out. With folders the suite is written into each job, so that an import finds its way
     back; of a data set's tasks Harbor calls the suite by the data set's name.
     """
     if dataset and not dataset.partition("@")[0].strip():
-        raise UsageError(f"{dataset!r} is not a data set; write --dataset NAME or NAME@VERSION")
+        raise UsageError("is not a data set; write NAME or NAME@VERSION", argument="dataset", value=dataset)
     known = [s for s in suggestions if dataset or s.task.id in (tasks or {})]
     unknown = list(dict.fromkeys(s.task for s in suggestions if s not in known))
     if suggestions and not known:
         where = "no folder with tasks was given" if tasks is None else "none of them has a folder among those given"
         raise InputError(
-            f"there is no Harbor job to write: of {len(suggestions)} suggested runs {where}; name the folder that "
-            "holds the tasks with --tasks, or the data set with --dataset NAME@VERSION"
+            f"there is no Harbor job to write: of {len(suggestions)} suggested runs {where}", hint="harbor_tasks"
         )
     jobs = {}
     for route in dict.fromkeys(s.route for s in known):

@@ -79,7 +79,7 @@ class Orders:
             return []
         except (OSError, UnicodeDecodeError) as e:
             reason = getattr(e, "strerror", None) or "it is not UTF-8 text"
-            raise InputError(f"cannot read the orders in {self.path}: {reason}; name a file with --orders") from e
+            raise InputError(f"cannot read the orders in {self.path}: {reason}", hint="other_orders") from e
         return [self._parsed(line, number) for number, line in enumerate(lines, 1) if line.strip()]
 
     def append(self, orders: Iterable[Order]) -> None:
@@ -93,7 +93,7 @@ class Orders:
     ) -> Account:
         """What became of a suite's orders, given the cells with a score and how many outcomes without one each has."""
         if not 0.0 <= expire_days <= 36_500.0:  # also refuses NaN
-            raise UsageError(f"--expire {expire_days:g} is not a number of days from 0 to 36500")
+            raise UsageError("is not a number of days from 0 to 36500", argument="expire_days", value=expire_days)
         last = {order.key: order for order in self.read() if order.suite == suite}
         parts: dict[str, list[Order]] = {f.name: [] for f in fields(Account)}
         for key, order in last.items():
@@ -118,10 +118,7 @@ class Orders:
             if datetime.fromisoformat(order.when).tzinfo is None or not order.key:
                 raise ValueError("when has no time zone")
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError, UsageError) as e:
-            raise InputError(
-                f"line {number} of {self.path} is not an order ({e}); mend or remove it, or name another file "
-                "with --orders"
-            ) from e
+            raise InputError(f"line {number} of {self.path} is not an order ({e})", hint="mend_orders") from e
         return order
 
 

@@ -57,12 +57,12 @@ class Prober:
         expected to cost more per run are neither run nor asked about.
         """
         if not data.tasks:
-            raise InputError("there is no task to run; import outcomes of the suite, or name its tasks with --tasks")
+            raise InputError("there is no task to run", hint="name_tasks")
         if max_cost is not None and not (max_cost >= 0.0 and np.isfinite(max_cost)):
-            raise UsageError(f"max_cost {max_cost} is not a finite number of at least 0")
+            raise UsageError("is not a finite number of at least 0", argument="max_cost", value=max_cost)
         asked = data.routes if pool is None else tuple(dict.fromkeys(pool))
         if not asked:
-            raise NoRoute("the pool is empty; give at least one pair, for example with --pool")
+            raise NoRoute("the pool is empty", hint="widen_pool")
         self.data, self._belief = data, belief
         self.routes = tuple(dict.fromkeys((*data.routes, *asked)))
         self.posterior = Posterior.of(data, belief, self.routes)
@@ -155,12 +155,13 @@ class Prober:
         asked = self.among
         if goal is Goal.PAIR:
             if not pairs:
-                raise UsageError("the goal 'pair' asks about certain pairs; name one with --pair or --new-model")
+                raise UsageError("the goal 'pair' asks about certain pairs", hint="name_pairs")
             asked = [j for r in pairs if (j := self._at[r]) in self.among]
             if not asked:
                 raise NoRoute(
-                    f"of {_named(pairs)}, none is known to keep the cap on the cost; raise it with --max-cost, or "
-                    "leave it out"
+                    f"of {_named(pairs)}, none is known to keep the cap on the cost",
+                    argument="max_cost",
+                    hint="raise_or_leave_out",
                 )
         aim, free = self._aim(goal, asked), np.zeros(self.posterior.run.shape, dtype=bool)
         free[:, asked] = self.posterior.run[:, asked] == 0.0
@@ -223,8 +224,7 @@ class Prober:
         if not self._priced(start.asked):
             these = "this pair" if len(start.asked) == 1 else f"any of these {len(start.asked)} pairs"
             raise InputError(
-                f"no cost of {these} is known, so ${budget:g} cannot be turned into "
-                "runs; say how many with --runs, or import outcomes with costs"
+                f"no cost of {these} is known, so ${budget:g} cannot be turned into runs", hint="count_runs"
             )
         left = np.flatnonzero(start.free.any(axis=0))
         if len(left) and self._price[left].min() > budget:
@@ -268,7 +268,7 @@ class Prober:
         guessed = sorted({self.routes[c.route] for c in chosen if self.costs[c.route].basis in GUESSES})
         if guessed:
             names = _named(guessed)
-            out.append(f"what {names} costs is a guess from other pairs; a few runs first, such as --runs 5, will tell")
+            out.append(f"what {names} costs is a guess from other pairs; a few runs first, such as 5, will tell")
         return tuple(out)
 
 
@@ -291,15 +291,15 @@ def _named(routes: Sequence[Route]) -> str:
 
 def _require_limits(budget: float | None, runs: int | None) -> None:
     if budget is None and runs is None:
-        raise UsageError("how many runs? give --budget DOLLARS, --runs N, or both")
+        raise UsageError("it is not said how many runs to suggest", hint="limit_runs")
     if budget is not None and not (budget > 0.0 and np.isfinite(budget)):
-        raise UsageError(f"the budget {budget} is not a number of dollars above 0")
+        raise UsageError("is not a number of dollars above 0", argument="budget", value=budget)
     if runs is not None and runs < 1:
-        raise UsageError(f"the number of runs, {runs}, is not at least 1")
+        raise UsageError("is not a number of at least 1", argument="runs", value=runs)
 
 
 def _require_stakes(value: float, horizon: int) -> None:
     if not 0.0 <= value <= MUCH:
-        raise UsageError(f"the value of a solved task, {value:g}, is not a number of dollars from 0 to {MUCH:g}")
+        raise UsageError(f"is not a number of dollars from 0 to {MUCH:g}", argument="value", value=value)
     if not 1 <= horizon <= MUCH:
-        raise UsageError(f"the horizon {horizon} is not a number of tasks from 1 to {MUCH:g}")
+        raise UsageError(f"is not a number of tasks from 1 to {MUCH:g}", argument="horizon", value=horizon)

@@ -153,7 +153,7 @@ def advice(standings: Sequence[Standing], outlook: Sequence[Worth], confidence: 
         return "stop", f"the leader is {sure}" if len(standings) == 1 else f"each of these is, at its price, {sure}"
     if not outlook and out:
         are = "1 suggested run is" if out == 1 else f"{out:,} suggested runs are"
-        return "wait", f"nothing else is left to run, and {are} still out; import what comes back with: hmrouter import"
+        return "wait", f"nothing else is left to run, and {are} still out; import what comes back"
     if not outlook:
         return "stop", "nothing is left to run"
     if any(worth.cost is None for worth in outlook):
@@ -169,7 +169,7 @@ def advice(standings: Sequence[Standing], outlook: Sequence[Worth], confidence: 
 def require_probability(confidence: float) -> None:
     """Refuse what cannot be meant."""
     if not 0.0 < confidence <= 1.0:
-        raise UsageError(f"--confidence {confidence:g} is not a probability; give one above 0, at most 1")
+        raise UsageError("is not a probability; give one above 0, at most 1", argument="confidence", value=confidence)
 
 
 def best_of(outlook: Sequence[Worth]) -> Worth:

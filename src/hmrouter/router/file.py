@@ -35,9 +35,9 @@ def read_router_file(path: str | Path) -> State:
     from safetensors import SafetensorError, safe_open
 
     if not os.path.exists(path):
-        raise RouterFileError(f"there is no router file {path}; make one with: hmrouter train --out {path}")
+        raise RouterFileError(f"there is no router file {path}", hint="make_router", path=path)
     if not os.path.isfile(path):
-        raise RouterFileError(f"{path} is not a file; give a router file, made with: hmrouter train")
+        raise RouterFileError(f"{path} is not a file", hint="router_file")
     try:
         with safe_open(str(path), framework="numpy") as f:
             metadata = f.metadata() or {}
@@ -45,7 +45,7 @@ def read_router_file(path: str | Path) -> State:
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as e:  # the last two: an unknown dtype
         raise RouterFileError(f"{path} is not a whole router file ({brief(str(e))}); train again or use a copy") from e
     if KEY not in metadata:
-        raise RouterFileError(f"{path} is a safetensors file, but not a router; make one with: hmrouter train")
+        raise RouterFileError(f"{path} is a safetensors file, but not a router", hint="router_file")
     try:
         document: dict[str, Any] = json.loads(metadata[KEY])
         version = document.pop("format")
@@ -53,8 +53,7 @@ def read_router_file(path: str | Path) -> State:
         raise RouterFileError(f"the metadata of {path} is damaged ({brief(str(e))}); train again or use a copy") from e
     if version != FORMAT:
         raise RouterFileError(
-            f"{path} has router format {brief(repr(version))}, this version reads format {FORMAT}; "
-            "use the hmrouter version that wrote it, or train again with: hmrouter train"
+            f"{path} has router format {brief(repr(version))}, this version reads format {FORMAT}", hint="fit_again"
         )
     if metadata.get(CHECKSUM) != checksum(metadata[KEY], arrays):
         raise RouterFileError(f"{path} is damaged, its checksum does not fit; train again or use a copy")

@@ -86,7 +86,7 @@ class Router:
         belief = believe(history, data.suites) if history and scorer.listens else None
         if not len(data.cells) and belief is None:
             without = f" ({sum(data.ignored.values())} have status infra_error or unknown)" if data.ignored else ""
-            raise InputError(f"there is no outcome with a score to learn from{without}; import some first")
+            raise InputError(f"there is no outcome with a score to learn from{without}", hint="add_outcomes")
         with self._learning:
             embedder.fit([t.text for t in data.tasks])
             described = embed_cached(embedder, [self.descriptions.text(h) for h in data.harnesses], cache)

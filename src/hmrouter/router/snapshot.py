@@ -86,7 +86,7 @@ class Snapshot:
     ) -> list[Decision]:
         """One decision per task; see `Router.route_all`."""
         if top is not None and top < 1:
-            raise UsageError(f"top {top} is not at least 1; a decision shows at least the chosen route")
+            raise UsageError("is not at least 1; a decision shows at least the chosen route", argument="top", value=top)
         routes = self._routes(asked)
         if policy.incumbent is not None and policy.incumbent not in routes:
             raise UnknownName("incumbent", str(policy.incumbent), map(str, routes), "the pool")

@@ -79,7 +79,7 @@ def migrate(engine: Engine, *, create: bool, timeout: float, steps: Sequence[Mig
     with transaction(engine, Begin.SNAPSHOT) as conn:
         version = version_of(conn)
     if version == 0 and not create:
-        raise StoreError(f"store {where} holds no outcomes; make it with: hmrouter import PATH --store {where}")
+        raise StoreError(f"store {where} holds no outcomes", hint="make_store", store=where)
     if version < len(steps):
         if engine.dialect.name == "sqlite":
             enable_wal(engine, timeout)
@@ -87,8 +87,7 @@ def migrate(engine: Engine, *, create: bool, timeout: float, steps: Sequence[Mig
             version = _climb(conn, steps)
     if version > len(steps):
         raise StoreError(
-            f"store {where} has schema version {version}, this hmrouter knows up to {len(steps)}; "
-            "upgrade it with: pip install --upgrade hmrouter"
+            f"store {where} has schema version {version}, this hmrouter knows up to {len(steps)}", hint="newer_version"
         )
 
 

@@ -248,7 +248,7 @@ class OutcomeStore:
             if self._engine is None:
                 file = sqlite_file(self._url)
                 if not self._create and file is not None and not file.exists():
-                    raise StoreError(f"store {self} does not exist; make it with: hmrouter import PATH --store {self}")
+                    raise StoreError(f"store {self} does not exist", hint="make_store", store=str(self))
                 engine = open_engine(self._url, self._timeout)
                 try:
                     migrate(engine, create=self._create, timeout=self._timeout)

@@ -85,7 +85,7 @@ def test_the_model_column_tells_where_the_name_does_not(tmp_path: Path) -> None:
     path = written(tmp_path, RUN | {"agent_name": "CORE-Agent", "model_name": "GPT-5 Medium (August 2025)"})
     assert {outcome.route for outcome in read(path)} == {Route("gpt-5", "core-agent")}
     silent = written(tmp_path, RUN | {"agent_name": "CORE-Agent"}, name="silent.db")
-    with pytest.raises(LogError, match="the log does not say the model of 'CORE-Agent'; give --model NAME"):
+    with pytest.raises(LogError, match="the log does not say the model of 'CORE-Agent'; give a model"):
         read(silent)
     assert {outcome.route for outcome in read(silent, model="o3")} == {Route("o3", "core-agent")}
 

@@ -164,7 +164,7 @@ def test_a_name_with_a_gap_is_asked_for(tmp_path: Path) -> None:
         "agent_info": {"name": "code[REDACTED]", "model_info": {"name": "gpt-5"}},
         "config": {"job_id": "j"},
     }
-    with pytest.raises(LogError, match="does not say the harness of 'sort-list__aB3'; give --harness NAME"):
+    with pytest.raises(LogError, match="does not say the harness of 'sort-list__aB3'; give a model and a harness"):
         read_one(tmp_path, **gap)
     (outcome,) = read(tmp_path / "jobs" / "nightly", harness="Codex")
     assert str(outcome.route) == "codex:gpt-5"
@@ -237,7 +237,7 @@ def test_a_step_that_the_machinery_broke(tmp_path: Path) -> None:
 
 def test_several_rewards(tmp_path: Path) -> None:
     rewards = {"rewards": {"style": 0.5, "tests": 1.0}}
-    with pytest.raises(LogError, match="no reward 'reward'; found style, tests; choose with --map score=NAME"):
+    with pytest.raises(LogError, match="no reward 'reward'; found style, tests; choose with the mapping score=NAME"):
         read_one(tmp_path, verifier_result=rewards)
     (outcome,) = read(tmp_path / "jobs" / "nightly", mapping={"score": "style"})
     assert outcome.score == 0.5

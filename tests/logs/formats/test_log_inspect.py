@@ -167,13 +167,13 @@ def test_the_headline_comes_before_the_first(tmp_path: Path) -> None:
 
 def test_a_score_of_several_values(tmp_path: Path) -> None:
     scores = {"judge": {"value": {"tone": "C", "facts": "I"}}}
-    with pytest.raises(LogError, match=r"choose one of tone, facts with --map score=judge\.KEY"):
+    with pytest.raises(LogError, match=r"several values: tone, facts; choose one with the mapping score=judge\.KEY"):
         read_one(tmp_path, scores=scores)
     assert read_one(tmp_path, {"mapping": {"score": "judge.facts"}}, scores=scores).score == 0.0
 
 
 def test_a_scorer_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(LogError, match="no scorer 'judge'; found match; choose with --map score=NAME"):
+    with pytest.raises(LogError, match="no scorer 'judge'; found match; choose with the mapping score=NAME"):
         read_one(tmp_path, {"mapping": {"score": "judge"}})
 
 
@@ -240,7 +240,7 @@ def test_a_log_without_ids_is_known_by_its_content(tmp_path: Path) -> None:
 
 def test_no_model_is_asked_for(tmp_path: Path) -> None:
     log = write_log(tmp_path / "log.json", sample(), model="none/none")
-    with pytest.raises(LogError, match="header: the log does not say the model of 'arithmetic'; give --model NAME"):
+    with pytest.raises(LogError, match="header: the log does not say the model of 'arithmetic'; give a model"):
         read(log)
     assert [str(outcome.route) for outcome in read(log, model="GPT-5")] == ["react:gpt-5"]
 

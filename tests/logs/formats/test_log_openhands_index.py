@@ -96,7 +96,7 @@ def test_the_place_tells_the_harness_where_the_metadata_does_not(tmp_path: Path,
 
 def test_a_harness_that_nothing_tells_is_asked_for(tmp_path: Path) -> None:
     folder = plant(tmp_path / "downloads" / "GPT-5.4", metadata={"agent_version": "v1", "model": "GPT-5.4"})
-    with pytest.raises(LogError, match=r"metadata.json: the log does not say the harness of 'GPT-5.4'; give --harness"):
+    with pytest.raises(LogError, match=r"metadata.json: the log does not say the harness of 'GPT-5.4'; give a"):
         read(folder)
     assert {o.route.harness for o in read(folder, Request(harness="Codex"))} == {"codex"}
 

@@ -193,7 +193,7 @@ def test_what_the_log_says_comes_first_then_options_then_the_folder(tmp_path: Pa
 
 
 def test_a_route_that_nobody_says_is_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(LogError, match="does not say the model and harness of 'ob1'; give --model NAME --harness NAME"):
+    with pytest.raises(LogError, match="does not say the model and harness of 'ob1'; give a model and a harness"):
         read(write_run(tmp_path / "ob1", trial()))
 
 

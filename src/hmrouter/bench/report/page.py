@@ -23,11 +23,11 @@ def reading_hint(absent: Sequence[str] = ()) -> str:
     >>> reading_hint().partition(". ")[0]
     'Random, Fixed and Oracle stand beside every method whose choices are judged'
     >>> reading_hint(["random", "oracle"]).partition(". ")[0]
-    'Not in this report, or not in all of it, as --methods left them out: Random and Oracle'
+    'Not in this report, or not in all of it, as the methods were chosen: Random and Oracle'
     """
     if absent:
-        missing, them = " and ".join(method.capitalize() for method in absent), "them" if len(absent) > 1 else "it"
-        beside = f"Not in this report, or not in all of it, as --methods left {them} out: {missing}."
+        missing = " and ".join(method.capitalize() for method in absent)
+        beside = f"Not in this report, or not in all of it, as the methods were chosen: {missing}."
     else:
         beside = "Random, Fixed and Oracle stand beside every method whose choices are judged."
     return f"{beside} {MEANINGS}"

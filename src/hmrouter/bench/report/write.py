@@ -21,7 +21,9 @@ def write_report(out: Path, page: Page) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as e:
-        raise OutputError(f"cannot make the folder {folder}: {e.strerror or e}; choose another with --out") from e
+        raise OutputError(
+            f"cannot make the folder {folder}: {e.strerror or e}", argument="out", hint="choose_another"
+        ) from e
     for names, section in zip(figure_files(page), page.sections, strict=True):
         for name, figure in zip(names, section.figures, strict=True):
             for ending in ("svg", "png"):

@@ -22,7 +22,7 @@ def run_ray(units: Sequence[Unit], plans: Plans, jobs: int, address: str | None)
     try:
         import ray
     except ImportError:
-        raise MissingExtra("--engine ray", "ray") from None
+        raise MissingExtra("the engine 'ray'", "ray") from None
     with redirect_stdout(sys.stderr):  # where Ray reports dead workers; standard output is for the answer
         started = not ray.is_initialized()
         if started:

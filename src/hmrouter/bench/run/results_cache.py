@@ -35,7 +35,7 @@ class ResultsCache:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as e:
-            raise OutputError(f"cannot write {file}: {e.strerror}; choose another --out") from e
+            raise OutputError(f"cannot write {file}: {e.strerror}", argument="out", hint="choose_another") from e
         atomic_write(file, json.dumps({"key": key, "rows": rows}).encode())
 
     def _file(self, key: Mapping[str, Any]) -> Path:

@@ -79,7 +79,7 @@ def plan_suite(
         if quick:
             wanted, number = experiment.quick.methods(experiment.methods, methods or ()), experiment.quick.most(splits)
             if less := experiment.quick.words(splits, methods or ()):
-                suite.left_out.append(f"{name}: --quick: {less}")
+                suite.left_out.append(f"{name}: quick: {less}")
         chosen = tuple(dict.fromkeys(m for m in wanted if m in usable))
         suite.plans[name] = Plan(taking_part, chosen, number, seed, embedder)
     return suite
@@ -90,10 +90,7 @@ def find_benchmarks(data: Iterable[Path], left_out: list[str]) -> list[Benchmark
     found: dict[str, Benchmark] = {}
     for path in data:
         if not path.is_dir():
-            raise InputError(
-                f"{path} is not a directory; --data takes a benchmark directory or a folder of them, as made from a "
-                "store by: hmrouter store export DIR --format benchmark"
-            )
+            raise InputError(f"{path} is not a directory", argument="data", hint="benchmark_directory")
         for directory in benchmark_directories(path):
             try:
                 both_files(directory)
@@ -133,7 +130,7 @@ def run_suite(
     try:
         (out / ".cache").mkdir(parents=True, exist_ok=True)
     except OSError as e:
-        raise OutputError(f"cannot write to {out}: {e.strerror}; choose another directory with --out") from e
+        raise OutputError(f"cannot write to {out}: {e.strerror}", argument="out", hint="choose_another") from e
     plans = suite.plans
     if not address:  # another machine could not open it
         vectors = f"sqlite:///{(out / '.cache' / 'vectors.db').absolute()}"

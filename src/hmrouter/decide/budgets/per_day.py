@@ -91,9 +91,9 @@ class DayBudget:
         for name, value in (("budget_per_day", budget_per_day), ("tasks_per_day", tasks_per_day),
                             ("max_run_cost", max_run_cost)):  # fmt: skip
             if value is not None and not 0.0 < value < float("inf"):
-                raise UsageError(f"{name} {value} is not a finite number above 0")
+                raise UsageError("is not a finite number above 0", argument=name, value=value)
         if not 1.0 <= headroom < float("inf"):
-            raise UsageError(f"headroom {headroom} is not a finite number of at least 1")
+            raise UsageError("is not a finite number of at least 1", argument="headroom", value=headroom)
         self.budget_per_day = float(budget_per_day)
         self.max_run_cost = max_run_cost
         self.headroom = headroom
@@ -141,7 +141,7 @@ class DayBudget:
         A cost above the cap is booked whole and counted in `report()`: then the runner did not stop it.
         """
         if cost is not None and not 0.0 <= cost < float("inf"):
-            raise UsageError(f"cost {cost} is not a finite number of at least 0")
+            raise UsageError("is not a finite number of at least 0", argument="cost", value=cost)
         with self._lock:
             self._turn()
             run = self._open.pop(admission.id, None)

@@ -57,8 +57,9 @@ def weight_for(budget: float, routes: Sequence[Route], merit: Floats, dollars: F
     if least > budget:
         raise NoRoute(
             f"no choice keeps to a budget of {show_dollars(budget)} per task: the cheapest, mostly "
-            f"{routes[int(np.bincount(order[:, 0]).argmax())]}, cost about {show_dollars(least)}; "
-            "raise budget_per_task or widen the pool"
+            f"{routes[int(np.bincount(order[:, 0]).argmax())]}, cost about {show_dollars(least)}",
+            argument="budget_per_task",
+            hint="raise_or_widen",
         )
     if (free := spending(0.0)) <= budget:
         return Spending(0.0, free)

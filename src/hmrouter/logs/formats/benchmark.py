@@ -23,8 +23,7 @@ OUTCOMES = "outcomes.csv"
 QUERIES = "queries.jsonl"
 HOW = (
     "a row per execution under the header query_id,model,harness,score,cost_usd",
-    'a line per task, {"query_id": "T-101", "text": "Fix the parser"}, or let the store write both files: '
-    "hmrouter store export DIR --format benchmark",
+    'a line per task, {"query_id": "T-101", "text": "Fix the parser"}',
 )
 """How to make each of them."""
 
@@ -96,9 +95,8 @@ def both_files(directory: Path) -> tuple[Path, Path]:
     files = directory / OUTCOMES, directory / QUERIES
     for file, how in zip(files, HOW, strict=True):
         if not os.path.isfile(file):
-            raise problem(
-                directory, f"no {file.name} in it; a benchmark directory holds {OUTCOMES} and {QUERIES}: write {how}"
-            )
+            what = f"no {file.name} in it; a benchmark directory holds {OUTCOMES} and {QUERIES}: write {how}"
+            raise problem(directory, InputError(what, hint="benchmark_files"))
     return files
 
 

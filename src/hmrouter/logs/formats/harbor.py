@@ -70,7 +70,7 @@ class HarborReader:
                 trial = load_document(file)
                 outcome = _outcome(file.absolute().parent, trial, request)
             except (InputError, UsageError) as error:
-                request.refuse(path, getattr(error, "reason", "") or error, at, trial)
+                request.refuse(path, error.what if getattr(error, "place", "") else error, at, trial)
                 continue
             if outcome is not None:
                 yield outcome
@@ -161,7 +161,7 @@ def _verdict(
         return Status.UNKNOWN, None
     key = wanted or ("reward" if "reward" in rewards or len(rewards) > 1 else next(iter(rewards)))
     if key not in rewards:
-        raise InvalidOutcome(f"no reward {key!r}; found {', '.join(rewards)}; choose with --map score=NAME")
+        raise InvalidOutcome(f"no reward {key!r}; found {', '.join(rewards)}", hint="score_name")
     return Status.OK, cells.score(rewards[key], key)
 
 

@@ -2,7 +2,7 @@
 
 harness   the solver: `eval.solver`, else the plan's steps joined; the name of a package in front is dropped
 score     C is 1, P is 0.5, I and N are 0; numbers, and true and false in any spelling, as they are
-scorer    of several, the one that `--map score=NAME` names (NAME.KEY for a score of several values), else the one
+scorer    of several, the one that the mapping score=NAME names (NAME.KEY for a score of several values), else the one
           that the evaluation declares its headline, else the first
 status    an error: infra_error. A limit on tokens, time or messages ended the attempt: the score counts. Stopped by
           a person, invalidated, NaN or without a score: unknown
@@ -144,10 +144,10 @@ class _Log:
         if scorer not in scores:
             scorer, _, key = scorer.rpartition(".")
         if scorer not in scores:
-            raise InvalidOutcome(f"no scorer {self.scorer!r}; found {', '.join(scores)}; choose with --map score=NAME")
+            raise InvalidOutcome(f"no scorer {self.scorer!r}; found {', '.join(scores)}", hint="score_name")
         if len(scores) > 1 and not self.scorer:
             remark = (
-                f"Inspect logs with the scorers {', '.join(scores)}: {scorer} counts; --map score=NAME chooses another"
+                f"Inspect logs with the scorers {', '.join(scores)}: {scorer} counts; map score=NAME to choose another"
             )
             request.notes.remarks[remark] += 1
         value = cells.meta(scores[scorer], scorer).get("value")
@@ -158,7 +158,7 @@ class _Log:
 def _score(value: Any, scorer: str) -> float | None:
     if isinstance(value, dict):
         raise InvalidOutcome(
-            f"the score {scorer!r} has several values; choose one of {', '.join(value)} with --map score={scorer}.KEY"
+            f"the score {scorer!r} has several values: {', '.join(value)}", hint="score_key", scorer=scorer
         )
     score = GRADES.get(value.strip().lower()) if isinstance(value, str) else None
     if score is None:

@@ -13,7 +13,7 @@ What a trial's `failure_mode` says about its route:
     agent_installation_failed                an environment in which nobody worked
 
 A run that does not name its route often lies in a folder that does, by the leaderboard's convention
-`20250924_droid_gpt-5`: date, harness, model. `--model`, `--harness` and `--pattern` come before that convention.
+`20250924_droid_gpt-5`: date, harness, model. What the caller gives, a pattern included, comes before that convention.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _records(path: Path, request: Request) -> Iterator[tuple[Path, Record, str, 
         try:
             trial = load_document(file)
         except LogError as error:
-            request.refuse(file, error.reason, "", {})
+            request.refuse(file, error.what, "", {})
             continue
         yield file, _metadata(file.absolute().parents[:3][-1]), "", trial
 

@@ -1,0 +1,64 @@
+"""Errors, and why routes were left out, in the words of the command line: options for arguments, commands to type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hmrouter.errors import HMRouterError
+
+ADVICE: Mapping[str, str] = {
+    "add_outcomes": "import some with: hmrouter import PATH",
+    "benchmark_directory": "--data takes a benchmark directory or a folder of them, as made from a store by: "
+    "hmrouter store export DIR --format benchmark",
+    "benchmark_files": "or let the store write both files: hmrouter store export DIR --format benchmark",
+    "choose_another": "choose another with {argument}",
+    "count_runs": "say how many with --runs, or import outcomes with costs",
+    "decision_document": "give what `hmrouter route --json` printed",
+    "fewer_attempts": "give a better one, or use a single attempt: hmrouter route",
+    "fit_again": "use the hmrouter version that wrote it, or train again with: hmrouter train",
+    "harbor_tasks": "name the folder that holds the tasks with --tasks, or the data set with --dataset NAME@VERSION",
+    "limit_runs": "give --budget DOLLARS, --runs N, or both",
+    "make_router": "make one with: hmrouter train --out {path}",
+    "make_store": "make it with: hmrouter import PATH --store {store}",
+    "mend_orders": "mend or remove it, or name another file with --orders",
+    "mend_table": "mend {file}, or: hmrouter history remove {name}",
+    "name_pairs": "name one with --pair or --new-model",
+    "name_route": "give --model NAME and --harness NAME, or --pattern with a regular expression that finds "
+    "(?P<model>...) and (?P<harness>...) in that name",
+    "name_tasks": "import outcomes of the suite, or name its tasks with --tasks",
+    "newer_version": "upgrade it with: pip install --upgrade hmrouter",
+    "other_orders": "name a file with --orders",
+    "router_file": "give a router file, made with: hmrouter train",
+    "score_key": "choose one with --map score={scorer}.KEY",
+    "score_name": "choose with --map score=NAME",
+    "skip_bad": "--skip-bad imports the rest",
+    "widen_pool": "give at least one pair, for example with --pool",
+}
+"""Of those in `hmrouter.errors`, what a command or an option says better."""
+
+OPTIONS: Mapping[str, str] = {"attempts": "--k", "expire_days": "--expire"}
+"""Arguments whose option has another name."""
+
+REASONS: Mapping[str, str] = {"over max_cost": "over --max-cost"}
+"""Why routes were left out of a ranking, where an option is the reason."""
+
+
+def in_words(error: HMRouterError) -> str:
+    """The error as the command line says it.
+
+    >>> from hmrouter.errors import NoRoute, UsageError
+    >>> in_words(UsageError("is not a finite number of at least 0", argument="max_cost", value=-1.0))
+    '--max-cost -1.0 is not a finite number of at least 0'
+    >>> in_words(NoRoute("the pool is empty", hint="widen_pool"))
+    'the pool is empty; give at least one pair, for example with --pool'
+    """
+    return error.sentence(as_option, ADVICE)
+
+
+def as_option(argument: str) -> str:
+    """The option that an argument comes from.
+
+    >>> as_option("budget_per_task"), as_option("attempts")
+    ('--budget-per-task', '--k')
+    """
+    return OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
