@@ -10,7 +10,6 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -218,10 +217,9 @@ class Snapshot:
             return self.scorer
 
         def told() -> Scorer:
-            scorer = deepcopy(self.scorer)
-            for harness in sorted(new):
-                scorer.describe(harness, self.embedder.embed([self.descriptions.text(harness)])[0])
-            return scorer
+            names = sorted(new)
+            vectors = self.embedder.embed([self.descriptions.text(harness) for harness in names])
+            return self.scorer.told(dict(zip(names, vectors, strict=True)))
 
         return self._scorers(new, told)
 

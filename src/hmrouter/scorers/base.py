@@ -165,6 +165,13 @@ class Scorer(ABC):
     def describe(self, harness: str, vector: Floats) -> None:  # noqa: B027 - most scorers ignore descriptions
         """Learn of a harness that was not in the training set, by the vector of its description."""
 
+    def told(self, descriptions: Mapping[str, Floats]) -> Self:
+        """A scorer that also knows these harnesses by the vectors of their descriptions; this one goes on as before."""
+        new = deepcopy(self)
+        for harness, vector in descriptions.items():
+            new.describe(harness, vector)
+        return new
+
     @abstractmethod
     def state(self) -> State:
         """Settings and learned values; `from_state` gives back a scorer that scores exactly the same."""

@@ -6,7 +6,7 @@ description. The paper's probe: outcomes of a new component update its summary w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -152,6 +152,13 @@ class HM(Scorer):
         known = self._require_fitted("harness_vectors_")
         self.harness_vectors_ = known | {harness: np.asarray(vector, dtype=self.dtype)}
         self._forget_factors()
+
+    def told(self, descriptions: Mapping[str, Floats]) -> Self:
+        """A scorer with descriptions of its own; the two share the ledger, which only learning looks at."""
+        new = copy(self)
+        for harness, vector in descriptions.items():
+            new.describe(harness, vector)
+        return new
 
     # -- scoring ------------------------------------------------------------------------------------------------
 
