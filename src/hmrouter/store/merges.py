@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, Subquery, and_, delete, func, select, update
 
 from hmrouter.errors import UnknownName, UsageError
-from hmrouter.store.engine import insert
-from hmrouter.store.schema import merges, outcomes, routes
-from hmrouter.store.times import now_us
+from hmrouter.store.database import insert
+from hmrouter.store.schema import merges, now_us, outcomes, routes
 
 KINDS = ("model", "harness")
 

@@ -9,8 +9,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, select
 
 from hmrouter.errors import UnknownName, UsageError
-from hmrouter.store.schema import embeddings, outcomes, routes, runs, tasks
-from hmrouter.store.times import moment
+from hmrouter.store.schema import embeddings, moment, outcomes, routes, runs, tasks
 
 _SUGGESTED = 10_000
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, select
 
 from hmrouter.errors import StoreError, UsageError
-from hmrouter.store.engine import insert
+from hmrouter.store.database import insert
 from hmrouter.store.schema import embeddings
 
 Vector = npt.NDArray[np.float32]
