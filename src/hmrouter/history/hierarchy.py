@@ -16,6 +16,7 @@ import numpy as np
 
 from hmrouter.evidence.dataset import hash_rank
 from hmrouter.history.terms import TERMS, Point, shared
+from hmrouter.logits import logit, sigmoid
 from hmrouter.state import Floats
 
 COMMON = 10.0
@@ -94,7 +95,7 @@ class Hierarchy:
             factor = cho_factor(k + np.diag(spread), lower=True)
             weights = cho_solve(factor, theta)
             mode = k @ weights
-            rate = 1.0 / (1.0 + np.exp(-np.clip(mode, -30.0, 30.0)))
+            rate = sigmoid(mode)
             information = np.maximum(self.tasks * rate * (1.0 - rate), 1e-6)
             working = mode + (successes - self.tasks * rate) / information
             if np.abs(working - theta).max(initial=0.0) < 1e-8:
@@ -114,7 +115,7 @@ def covariance(a: Sequence[Point], b: Sequence[Point], variances: Mapping[str, f
 def empirical_logits(tasks: Floats, mean: Floats) -> tuple[Floats, Floats]:
     """Logits of the means with half a success and half a failure added, and their sampling variances."""
     p = (mean * tasks + 0.5) / (tasks + 1.0)
-    return np.log(p) - np.log1p(-p), 1.0 / ((tasks + 1.0) * p * (1.0 - p))
+    return logit(p), 1.0 / ((tasks + 1.0) * p * (1.0 - p))
 
 
 def learn_variances(points: Sequence[Point], z: Floats, spread: Floats) -> dict[str, float]:
