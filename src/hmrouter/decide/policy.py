@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hmrouter.costs import Cost
 from hmrouter.errors import NoRoute, UsageError
-from hmrouter.state import Floats
+from hmrouter.state import Array, Floats, Ints
 from hmrouter.types import Route
 
 
@@ -20,7 +19,7 @@ from hmrouter.types import Route
 class Ranking:
     """Feasible routes by their position in the pool, best first."""
 
-    order: NDArray[np.int64]
+    order: Ints
     value: Floats
     """Per route of the pool, what was maximised."""
     excluded: dict[str, int]
@@ -133,5 +132,5 @@ def show_dollars(value: float) -> str:
     )
 
 
-def _ranks(names: list[str]) -> NDArray[Any]:
+def _ranks(names: list[str]) -> Array:
     return np.argsort(np.argsort(np.array(names, dtype=object), kind="stable"), kind="stable")

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from hmrouter.state import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +37,7 @@ class Cells:
         """`fade`, or None where nothing has faded and so nothing needs to be weighted."""
         return None if (self.fade == 1.0).all() else self.fade
 
-    def take(self, which: NDArray[Any]) -> Cells:
+    def take(self, which: Array) -> Cells:
         """The cells at these positions (indices or a mask)."""
         return Cells(*(getattr(self, f.name)[which] for f in fields(self)))
 
@@ -85,7 +81,7 @@ def average_trials(task: Ints, route: Ints, trials: Ints, is_mean: Bools, reals:
     )
 
 
-def ratio(total: NDArray[Any], by: NDArray[Any]) -> Floats:
+def ratio(total: Array, by: Array) -> Floats:
     """Quotients, NaN where there is nothing to divide by."""
     out: Floats = np.full(len(total), np.nan)
     np.divide(total, by, out=out, where=by > 0)

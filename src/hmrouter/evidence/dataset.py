@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from hmrouter.errors import UnknownName, UsageError
-from hmrouter.evidence.cells import Bools, Cells, Floats, Ints, average_trials, ratio
+from hmrouter.evidence.cells import Cells, average_trials, ratio
 from hmrouter.evidence.fading import HalfLife, days_of, half_lives, what_is_left
 from hmrouter.evidence.versions import Versions
+from hmrouter.state import Bools, Floats, Ints
 from hmrouter.types import Outcome, Route, Status, Task
 
 TRAINING_SHARE = 0.7

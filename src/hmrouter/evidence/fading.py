@@ -11,11 +11,10 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hmrouter.errors import UsageError
+from hmrouter.state import Floats
 
-Floats = NDArray[np.float64]
 HalfLife = Mapping[str, float] | float | None
 """Days: of each suite, or of all of them; None where nothing fades."""
 

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmrouter.evidence.dataset import Dataset
-from hmrouter.state import Floats, State
+from hmrouter.state import Floats, Ints, State
 from hmrouter.types import Outcome, Route, Status, Task
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hmrouter.errors import UsageError
+from hmrouter.state import Floats, Ints
 from hmrouter.types import Outcome
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 USUAL = 15.0
 """A step as large as pairs usually differ from what their model and their harness suggest: noise .58, pair .04."""
