@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hmrouter.evidence.dataset import Dataset
-from hmrouter.history import Record, SuiteBelief, family_of_suites, learn, records_of
+from hmrouter.history import Record, SuiteBelief, learn, records_of
+from hmrouter.history.families import families_by_overlap
 from hmrouter.scorers.base import Training
 from hmrouter.scorers.safe import Safe, SafeAlone
 from hmrouter.state import State
@@ -109,7 +110,9 @@ def test_a_suite_counted_twice_says_no_more_than_once() -> None:
     assert twice is not None
     assert np.allclose(once.mean(ROUTES), twice.mean(ROUTES))
     ids = {s.suites[0]: {t.id for t in s.tasks} for s in suites}
-    assert family_of_suites({**ids, "copy": ids["s0"]})["copy"] == family_of_suites({**ids, "copy": ids["s0"]})["s0"]
+    assert (
+        families_by_overlap({**ids, "copy": ids["s0"]})["copy"] == families_by_overlap({**ids, "copy": ids["s0"]})["s0"]
+    )
 
 
 def test_an_adversarial_suite_among_honest_ones_does_little_harm() -> None:

@@ -157,7 +157,8 @@ def known_elsewhere(
     """What has a say about a workload of these suites with the outcomes `data`: tables, other suites of the store."""
     from hmrouter.costs import priced
     from hmrouter.evidence.dataset import Dataset
-    from hmrouter.history.public import Tables, families, own_families
+    from hmrouter.history.families import families_of_suites, own_families
+    from hmrouter.history.public import Tables
     from hmrouter.history.records import records_of
 
     if known is Known.NONE:
@@ -170,7 +171,7 @@ def known_elsewhere(
             s: Dataset(priced(store.outcomes(s)), half_life=half_life) for s in store.suites() if s not in workload
         }
     tasks = {s: [t for t in data.tasks if t.suite == s] for s in workload} | {s: d.tasks for s, d in others.items()}
-    family = families(tasks, published)
+    family = families_of_suites(tasks, published)
     own = {family[s] for s in workload}
     own |= own_families([s for s in family if family[s] in own], published)
     found = [*published, *(record for other in others.values() for record in records_of(other, family))]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,11 +15,11 @@ from typing import Any, NamedTuple, Self
 from hmrouter.errors import InputError, OutputError, UsageError
 from hmrouter.files import atomic_write
 from hmrouter.history.belief import SuiteBelief, learn
-from hmrouter.history.families import family_of_suites
+from hmrouter.history.families import families_of_suites, own_families
 from hmrouter.history.records import Record, once_per_family
 from hmrouter.history.tables import Folder, parse_table, read_table
 from hmrouter.history.terms import TERMS, Describe
-from hmrouter.types import Route, Task, text_hash
+from hmrouter.types import Route
 
 PUBLIC = "public"
 """The name of the shipped table."""
@@ -69,7 +68,7 @@ class Tables:
         A suite that is named like a shipped one is of the same family, unless its table says of which.
         """
         own = [record for name in self.folder.names() for record in self.folder.read(name)]
-        family = families({record.suite: () for record in own}, shipped())
+        family = families_of_suites({record.suite: () for record in own}, shipped())
         own = [replace(r, family=family[r.suite]) if r.family == r.suite else r for r in own]
         return [*own, *(shipped() if PUBLIC in self.names() else ())]
 
@@ -103,62 +102,6 @@ class Tables:
             self._hidden.unlink(missing_ok=True)
         except OSError as e:
             raise OutputError(f"cannot remove {self._hidden}: {e.strerror or e}") from e
-
-
-# -- which suites are the same --------------------------------------------------------------------------------------
-
-
-def own_families(suites: Collection[str], records: Sequence[Record]) -> frozenset[str]:
-    """The families that these suites belong to: what is said of those is no news about them.
-
-    Records of own outcomes say of which family a suite is. A published table is known by its name: `swe-bench-lite`
-    is of the family swe-bench, and `gaia` is what some `gaia_hal` reports.
-
-    >>> sorted(own_families(["SWE-bench Lite", "Mind2Web"], shipped()))
-    ['online_mind2web', 'swe-bench']
-    """
-    own = {r.family for r in records if not r.source and r.suite in suites}
-    names = {*suites, *(r.suite for r in records if not r.source and r.family in own)}
-    published = {(r.suite, r.family) for r in records if r.source}
-    return frozenset(own | {f for s, f in published if any(_alike(n, s) or _alike(n, f) for n in names)})
-
-
-def families(tasks: Mapping[str, Iterable[Task]], published: Iterable[Record] = ()) -> dict[str, str]:
-    """Suite -> family, by the tasks that suites share; named as the published one that is named like one of them.
-
-    Tasks are the same where their ids are, unless those are bare numbers, or where their texts are.
-    """
-    known = {suite: list(of) for suite, of in tasks.items()}
-    by_id = family_of_suites({s: {t.id for t in of if not t.id.isdigit()} for s, of in known.items()})
-    by_text = family_of_suites({s: {_text(t) for t in of} - {""} for s, of in known.items()})
-    # One of the two in common is half of what there is to share, which is enough.
-    joined = family_of_suites({s: {f"id {by_id[s]}", f"text {by_text[s]}"} for s in known})
-    names = sorted({(r.suite, r.family) for r in published})
-    members: dict[str, list[str]] = {}
-    for suite, family in joined.items():
-        members.setdefault(family, []).append(suite)
-    for group in members.values():
-        like = [f for s, f in names if any(_alike(own, s) or _alike(own, f) for own in group)]
-        joined |= dict.fromkeys(group, like[0]) if like else {}
-    return joined
-
-
-def _text(task: Task) -> str:
-    return task.text_hash or (text_hash(task.text) if task.text else "")
-
-
-def _alike(own: str, other: str) -> bool:
-    """Whether a suite is named like a published one: it contains the name, or is most of it in whole words."""
-    mine, theirs = _words(own), _words(other)
-    name, published = "".join(mine), "".join(theirs)
-    if published in name:
-        return len(published) >= 4 or published == name
-    most = 2 * len(name) > len(published)
-    return most and any(theirs[i : i + len(mine)] == mine for i in range(len(theirs)))
-
-
-def _words(name: str) -> list[str]:
-    return re.findall(r"[^\W_]+", name.lower())
 
 
 # -- what they say --------------------------------------------------------------------------------------------------
