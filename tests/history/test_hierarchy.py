@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from hmrouter.history.hierarchy import COMMON, Hierarchy, covariance, empirical_logits, learn_variances
-from hmrouter.history.terms import TERMS, Describe, Point, shared
+from hmrouter.history.terms import TERMS, Point, RouteDescriber, shared
 from hmrouter.state import Floats
 from hmrouter.types import Route
 
-DESCRIBE = Describe()
+DESCRIBE = RouteDescriber()
 MODELS = ["claude-opus-4-5", "claude-sonnet-4-5", "gpt-5", "gpt-5-mini", "gemini-2-5-pro", "qwen-3-coder-next"]
 HARNESSES = ["claude-code", "codex", "openhands", "terminus-2"]
 VARIANCES = {term: 0.05 * (i + 1) for i, term in enumerate(TERMS)}

@@ -17,10 +17,10 @@ from hmrouter.history.families import families_of_suites, own_families
 from hmrouter.history.public import (
     RESULTS,
     Background,
-    Seen,
+    SuiteCounts,
     _learned_from_shipped,
     believe,
-    seen_in,
+    count_suites,
     shipped,
 )
 from hmrouter.history.records import Record, once_per_family
@@ -166,8 +166,8 @@ def test_suites_of_one_family_are_seen_once() -> None:
         record("c"),
         record("d", AIDER),
     ]
-    assert seen_in(records) == {CODEX: Seen(1, 1), AIDER: Seen(0, 1)}
-    assert sum(seen.public for seen in seen_in(shipped()).values()) == len(once_per_family(shipped()))
+    assert count_suites(records) == {CODEX: SuiteCounts(1, 1), AIDER: SuiteCounts(0, 1)}
+    assert sum(seen.public for seen in count_suites(shipped()).values()) == len(once_per_family(shipped()))
 
 
 def test_what_is_known_in_words() -> None:

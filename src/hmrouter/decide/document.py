@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from hmrouter.costs.cost import BASES
 from hmrouter.errors import InputError, UsageError
-from hmrouter.history.public import Background, Seen
+from hmrouter.history.public import Background, SuiteCounts
 from hmrouter.types import Candidate, Decision, Evidence, Route, Task
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ class Elsewhere:
     """What other suites had to do with a decision."""
 
     background: Background
-    seen: Mapping[Route, Seen]
+    seen: Mapping[Route, SuiteCounts]
     """In how many of them the ranked routes were run."""
 
 
@@ -90,7 +90,10 @@ def _decision(d: dict[str, Any]) -> Decision:
 def _elsewhere(d: dict[str, Any]) -> Elsewhere | None:
     if not d.get("history"):  # decisions of earlier versions do not have it
         return None
-    seen = {Route.parse(c["route"]): Seen(*(int(c["elsewhere"][key]) for key in Seen._fields)) for c in d["ranked"]}
+    seen = {
+        Route.parse(c["route"]): SuiteCounts(*(int(c["elsewhere"][key]) for key in SuiteCounts._fields))
+        for c in d["ranked"]
+    }
     return Elsewhere(Background.from_dict(d["history"]), seen)
 
 

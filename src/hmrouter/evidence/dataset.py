@@ -21,7 +21,7 @@ import numpy as np
 
 from hmrouter.errors import UnknownName, UsageError
 from hmrouter.evidence.cells import Cells, average_trials, ratio
-from hmrouter.evidence.fading import HalfLife, days_of, half_lives, what_is_left
+from hmrouter.evidence.fading import HalfLife, days_of, half_lives, remaining_weight
 from hmrouter.evidence.versions import Versions
 from hmrouter.state import Bools, Floats, Ints
 from hmrouter.types import Outcome, Route, Status, Task
@@ -106,9 +106,9 @@ class Dataset:
         fade = None
         if fading:
             days = np.array([fading.get(t.suite, np.inf) for t in task_list])
-            fade = what_is_left(_ages(np.array(dates), now), days[ints[:, 0]])
+            fade = remaining_weight(_ages(np.array(dates), now), days[ints[:, 0]])
         if versions is not None:
-            left = versions.what_is_left(ints[:, 0], ints[:, 1], np.array(dates))
+            left = versions.remaining_weight(ints[:, 0], ints[:, 1], np.array(dates))
             fade = left if fade is None else fade * left
         at_task, at_route = task_rank[ints[:, 0]], route_rank[ints[:, 1]]
         cells = average_trials(at_task, at_route, ints[:, 2], ints[:, 3] != 0, reals, fade)

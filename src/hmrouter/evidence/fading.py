@@ -49,10 +49,10 @@ def days_of(when: datetime | None) -> float:
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() / DAY
 
 
-def what_is_left(age: Floats, half_life: Floats) -> Floats:
+def remaining_weight(age: Floats, half_life: Floats) -> Floats:
     """What outcomes of these ages count, in (0, 1]; an unknown age and one in the future count in full.
 
-    >>> what_is_left(np.array([0.0, 90.0, 180.0, np.nan, -5.0]), np.full(5, 90.0)).tolist()
+    >>> remaining_weight(np.array([0.0, 90.0, 180.0, np.nan, -5.0]), np.full(5, 90.0)).tolist()
     [1.0, 0.5, 0.25, 1.0, 1.0]
     """
     return np.asarray(np.exp2(-np.clip(np.where(np.isnan(age), 0.0, age) / half_life, 0.0, MOST)))

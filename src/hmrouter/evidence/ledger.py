@@ -16,7 +16,7 @@ from hmrouter.types import Outcome, Route, Status, Task
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class CellChange:
     """What one more outcome changed."""
 
     task: int
@@ -117,7 +117,7 @@ class Ledger:
         order = np.lexsort((joined[1], joined[0]))
         return [array[order] for array in joined]
 
-    def add(self, outcome: Outcome, x: Floats) -> Added | None:
+    def add(self, outcome: Outcome, x: Floats) -> CellChange | None:
         """Take in one outcome of a task with vector x, as a fresh one; None if it says nothing about its route.
 
         The vector of a task that is known already is not replaced: its cells were learned with it.
@@ -138,7 +138,7 @@ class Ledger:
         weight = max(outcome.n_trials, 1)
         new = (score * known + outcome.score * weight) / (known + weight)
         cells[route] = (new, known + weight, 1.0)
-        return Added(task, route, before.get(route), new, before, faded)
+        return CellChange(task, route, before.get(route), new, before, faded)
 
     def state(self) -> State:
         """All cells and vectors."""

@@ -29,10 +29,10 @@ _NUMBER = re.compile(r"(\d+)\.(\d+)(?:\.\w+)*(?:[-+][\w.+-]+)?")
 _DATE = re.compile(r"(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 
 
-def release(harness_version: str) -> str:
+def release_of(harness_version: str) -> str:
     """What of a harness version tells releases apart: patches and builds do not.
 
-    >>> release("v2.0.14"), release("inspect_ai 0.3.12 (react)"), release("0.55.0-rc.1"), release("main")
+    >>> release_of("v2.0.14"), release_of("inspect_ai 0.3.12 (react)"), release_of("0.55.0-rc.1"), release_of("main")
     ('2.0', 'inspect_ai 0.3 (react)', '0.55', 'main')
     """
     text = " ".join(harness_version.split()).lower()
@@ -49,10 +49,10 @@ def date_of_model(model_version: str) -> str:
     return "".join(found.groups()) if found else ""
 
 
-def borrowed(outcomes: Sequence[float], at_most: float) -> list[float]:
+def version_weights(outcomes: Sequence[float], at_most: float) -> list[float]:
     """What an outcome of each version counts for the last one; `outcomes`: how many each has, the oldest first.
 
-    >>> borrowed([15, 4], 15), borrowed([5, 0, 0], 5)
+    >>> version_weights([15, 4], 15), version_weights([5, 0, 0], 5)
     ([0.5, 1.0], [0.3333333333333333, 0.6666666666666666, 1.0])
     """
     known, steps = 0.0, []
@@ -76,10 +76,10 @@ class Versions:
 
     def add(self, outcome: Outcome) -> None:
         """One more outcome."""
-        for name in (date_of_model(outcome.model_version), release(outcome.harness_version)):
+        for name in (date_of_model(outcome.model_version), release_of(outcome.harness_version)):
             self._of.append(self._names.setdefault(name, len(self._names)))
 
-    def what_is_left(self, task: Ints, route: Ints, days: Floats) -> Floats:
+    def remaining_weight(self, task: Ints, route: Ints, days: Floats) -> Floats:
         """What each outcome counts, in (0, 1]; `days`: its date, NaN if unknown."""
         left = np.ones(len(task))
         names = list(self._names)
@@ -95,7 +95,7 @@ class Versions:
             share = np.ones(len(groups))
             for _, of_route in groupby(range(len(groups)), key=lambda i: int(groups[i, 0])):
                 order = _oldest_first(of_route, newest, [names[v] for v in groups[:, 1].tolist()])
-                share[order] = borrowed(n[order].tolist(), self.at_most)
+                share[order] = version_weights(n[order].tolist(), self.at_most)
             left[told] *= share[at]
         return left
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from hmrouter.errors import EmbedderMismatch, EndpointError, UsageError
 from hmrouter.features.endpoint import EXAMPLE, JsonEndpoint
-from hmrouter.features.pretrained import VARIABLE, Pretrained, number, variable
+from hmrouter.features.pretrained import VARIABLE, PretrainedEmbedder, env_number, env_text
 from hmrouter.state import Floats, State
 
 
-class OpenAIEmbedder(Pretrained):
+class OpenAIEmbedder(PretrainedEmbedder):
     """A model behind an OpenAI-compatible embeddings endpoint.
 
     >>> OpenAIEmbedder("Qwen/Qwen3-Embedding-8B", "http://localhost:8000/v1", dims=1024).identity()["dims"]
@@ -67,19 +67,19 @@ class OpenAIEmbedder(Pretrained):
 
     @cached_property
     def _endpoint(self) -> JsonEndpoint:
-        url = self.base_url or variable("URL")
+        url = self.base_url or env_text("URL")
         if not url:
             raise UsageError(
                 f"the embedder {self.name!r} needs the address of an embeddings endpoint; set {VARIABLE}URL, "
                 f"for example to {EXAMPLE}"
             )
-        retries = number("RETRIES", least=0) if self.retries is None else self.retries
-        timeout = self.timeout or number("TIMEOUT") or 60.0
+        retries = env_number("RETRIES", least=0) if self.retries is None else self.retries
+        timeout = self.timeout or env_number("TIMEOUT") or 60.0
         return JsonEndpoint(url, timeout=timeout, retries=4 if retries is None else retries)
 
     @property
     def _batch_size(self) -> int:
-        return self.batch_size or number("BATCH_SIZE") or 32
+        return self.batch_size or env_number("BATCH_SIZE") or 32
 
     def _encode(self, texts: list[str]) -> Floats:
         asked: dict[str, Any] = {"model": self.model, "input": texts, "encoding_format": "float"}

@@ -26,7 +26,7 @@ VARIABLE = "HMROUTER_EMBEDDINGS_"
 log = logging.getLogger(__name__)
 
 
-class Pretrained(Embedder):
+class PretrainedEmbedder(Embedder):
     """An embedder with a named model. Rows have unit length; an empty text is a row of zeros."""
 
     place: ClassVar[str]
@@ -59,8 +59,8 @@ class Pretrained(Embedder):
     def from_environment(cls) -> Self:
         """The embedder that the environment variables HMROUTER_EMBEDDINGS_... describe."""
         return cls(
-            model=variable("MODEL"), dims=number("DIMS"), instruction=variable("INSTRUCTION"),
-            revision=variable("REVISION"), max_chars=number("MAX_CHARS"),
+            model=env_text("MODEL"), dims=env_number("DIMS"), instruction=env_text("INSTRUCTION"),
+            revision=env_text("REVISION"), max_chars=env_number("MAX_CHARS"),
         )  # fmt: skip
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -157,14 +157,14 @@ class Pretrained(Embedder):
         self.dims_ = dims
 
 
-def variable(name: str) -> str:
+def env_text(name: str) -> str:
     """An environment variable HMROUTER_EMBEDDINGS_name, empty without it."""
     return os.environ.get(VARIABLE + name, "").strip()
 
 
-def number(name: str, least: int = 1) -> int | None:
+def env_number(name: str, least: int = 1) -> int | None:
     """The whole number in such a variable, None without it."""
-    text = variable(name)
+    text = env_text(name)
     if not text:
         return None
     if not (text.isascii() and text.isdigit()) or int(text) < least:

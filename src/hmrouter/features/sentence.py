@@ -14,14 +14,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hmrouter.errors import EmbedderMismatch, InputError, MissingExtra
-from hmrouter.features.pretrained import VARIABLE, Pretrained
+from hmrouter.features.pretrained import VARIABLE, PretrainedEmbedder
 from hmrouter.state import Floats, State
 
 # Hashing gigabytes of weights would take longer than loading them; other weights differ at their ends, too.
 ENDS = 2**20
 
 
-class SentenceEmbedder(Pretrained):
+class SentenceEmbedder(PretrainedEmbedder):
     """A sentence-transformers model.
 
     >>> SentenceEmbedder("all-MiniLM-L6-v2", dims=128).identity()["model"]

@@ -11,7 +11,7 @@ from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.history.agreement import disagreeing
 from hmrouter.history.hierarchy import Hierarchy
 from hmrouter.history.records import Record, once_per_family
-from hmrouter.history.terms import Describe
+from hmrouter.history.terms import RouteDescriber
 from hmrouter.names.models import ModelTable
 from hmrouter.state import Floats, State
 from hmrouter.types import Route
@@ -25,7 +25,7 @@ KEPT = 2000
 class SuiteBelief:
     """A Gaussian over the logits of any routes' success rates on a suite that has no outcomes yet."""
 
-    def __init__(self, records: Sequence[Record], hierarchy: Hierarchy, describe: Describe) -> None:
+    def __init__(self, records: Sequence[Record], hierarchy: Hierarchy, describe: RouteDescriber) -> None:
         self.records = tuple(records)
         self._hierarchy = hierarchy
         self._describe = describe
@@ -65,16 +65,16 @@ class SuiteBelief:
         return State({}, {"records": rows, "variances": self._hierarchy.variances})
 
     @classmethod
-    def from_state(cls, state: State, describe: Describe | None = None) -> Self:
+    def from_state(cls, state: State, describe: RouteDescriber | None = None) -> Self:
         """What `state` described."""
         records = [
             Record(suite, Route.parse(route), tasks, mean, cost, family, source, date)
             for suite, route, tasks, mean, cost, family, source, date in state.meta["records"]
         ]
-        return cls.of(records, describe or Describe(), state.meta["variances"])
+        return cls.of(records, describe or RouteDescriber(), state.meta["variances"])
 
     @classmethod
-    def of(cls, records: Sequence[Record], describe: Describe, variances: dict[str, Any] | None = None) -> Self:
+    def of(cls, records: Sequence[Record], describe: RouteDescriber, variances: dict[str, Any] | None = None) -> Self:
         """Fit, with variances learned or given."""
         points = describe.points([r.route for r in records], [r.family for r in records])
         tasks = np.array([r.tasks for r in records], dtype=np.float64)
@@ -108,7 +108,7 @@ def learn(
     kept = once_per_family(r for r in records if r.family not in without)
     if not kept:
         return None
-    describe = Describe(models, harnesses)
+    describe = RouteDescriber(models, harnesses)
     belief = SuiteBelief.of(kept, describe)
     if apart := belief.disagreeing():
         belief = SuiteBelief.of([r for r in kept if r.family not in apart], describe)

@@ -17,8 +17,8 @@ from hmrouter.files import atomic_write
 from hmrouter.history.belief import SuiteBelief, learn
 from hmrouter.history.families import families_of_suites, own_families
 from hmrouter.history.records import Record, once_per_family
-from hmrouter.history.tables import Folder, parse_table, read_table
-from hmrouter.history.terms import TERMS, Describe
+from hmrouter.history.tables import TableFolder, parse_table, read_table
+from hmrouter.history.terms import TERMS, RouteDescriber
 from hmrouter.types import Route
 
 PUBLIC = "public"
@@ -47,11 +47,11 @@ def fingerprint() -> str:
     return hashlib.sha256(_shipped_text().encode()).hexdigest()
 
 
-class Tables:
+class HistoryTables:
     """The shipped table, unless it is hidden, and those in a user's folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = Folder(folder)
+        self.folder = TableFolder(folder)
         self._hidden = self.folder.path / HIDDEN
 
     def names(self) -> list[str]:
@@ -75,7 +75,7 @@ class Tables:
     def add(self, file: Path, name: str | None = None) -> tuple[str, bool, list[str]]:
         """Keep a table: its name, whether it took the place of another, and what is wrong with it; then it is not kept.
 
-        >>> Tables().add(Path("public.csv"))
+        >>> HistoryTables().add(Path("public.csv"))
         Traceback (most recent call last):
         hmrouter.errors.UsageError: 'public' is the name of the shipped table; give yours another with --name
         """
@@ -117,7 +117,7 @@ def believe(records: Sequence[Record], suites: Collection[str] = ()) -> SuiteBel
     with one_thread():
         if kept == once_per_family(shipped()) and (learned := _learned_from_shipped()):
             apart, variances = learned
-            return SuiteBelief.of([r for r in kept if r.family not in apart], Describe(), variances)
+            return SuiteBelief.of([r for r in kept if r.family not in apart], RouteDescriber(), variances)
         return learn(kept)
 
 
@@ -131,7 +131,7 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-class Seen(NamedTuple):
+class SuiteCounts(NamedTuple):
     """In how many other suites a route was run; those of one family count once."""
 
     public: int
@@ -191,12 +191,12 @@ class Background:
         return f"{self.note} ({self.routes:,} routes on {suites:,} suite{'' if suites == 1 else 's'}{dated})"
 
 
-def seen_in(records: Iterable[Record]) -> dict[Route, Seen]:
+def count_suites(records: Iterable[Record]) -> dict[Route, SuiteCounts]:
     """Route -> in how many suites it was run."""
-    out: dict[Route, Seen] = {}
+    out: dict[Route, SuiteCounts] = {}
     for record in once_per_family(records):
-        public, own = out.get(record.route, Seen(0, 0))
-        out[record.route] = Seen(public + bool(record.source), own + (not record.source))
+        public, own = out.get(record.route, SuiteCounts(0, 0))
+        out[record.route] = SuiteCounts(public + bool(record.source), own + (not record.source))
     return out
 
 

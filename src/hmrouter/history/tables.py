@@ -38,14 +38,14 @@ _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-class Parsed(NamedTuple):
+class TableContent(NamedTuple):
     """What a table says, and one line for each row that cannot be used."""
 
     records: list[Record]
     problems: list[str]
 
 
-def read_table(path: Path) -> Parsed:
+def read_table(path: Path) -> TableContent:
     """Read a table; a file that is none at all is an `InputError`, a row that is none one of the problems."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -56,7 +56,7 @@ def read_table(path: Path) -> Parsed:
     return parse_table(text, path.name, toml=path.suffix.lower() == ".toml")
 
 
-def parse_table(text: str, name: str, *, toml: bool = False) -> Parsed:
+def parse_table(text: str, name: str, *, toml: bool = False) -> TableContent:
     """The records of a table with this content; those that name no source have the table's name as theirs.
 
     >>> content = "suite,model,harness,tasks,mean_score\\nours,GPT-5,Codex,20,0.7\\nours,o3,codex,20,1.7\\n"
@@ -66,7 +66,7 @@ def parse_table(text: str, name: str, *, toml: bool = False) -> Parsed:
     rows = list(_toml_rows(text, name) if toml else _csv_rows(text, name))
     if len(rows) > MOST_ROWS:
         raise InputError(f"{name} has {len(rows):,} rows; the limit is {MOST_ROWS:,}: leave out old or small results")
-    found, first = Parsed([], []), dict[tuple[str, Route], str]()
+    found, first = TableContent([], []), dict[tuple[str, Route], str]()
     families: dict[str, str] = {}
     for place, columns, cells in rows:
         try:
@@ -173,7 +173,7 @@ def _dated(text: str) -> str:
     return text
 
 
-class Folder:
+class TableFolder:
     """Where a user's tables are kept: files NAME.csv and NAME.toml."""
 
     def __init__(self, path: Path | None = None) -> None:

@@ -70,7 +70,7 @@ SLOPES_BY_SUITE = {"suite_release": "release"}
 TERMS = (*LABELS, *SLOPES, *SLOPES_BY_SUITE)
 
 
-class Describe:
+class RouteDescriber:
     """Routes on suites -> points, with the tables of models and harnesses that are in use."""
 
     def __init__(self, models: ModelTable | None = None, harnesses: HarnessDescriptions | None = None) -> None:
@@ -113,8 +113,8 @@ def traits(routes: Sequence[Route]) -> Floats:
 
 
 @cache
-def _shipped() -> Describe:
-    return Describe()
+def _shipped() -> RouteDescriber:
+    return RouteDescriber()
 
 
 def _values(slope: str, points: Sequence[Point]) -> Floats:

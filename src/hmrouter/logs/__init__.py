@@ -13,7 +13,7 @@ json_object.py      JSON text -> one object, strictly
 json_stream.py      the bytes of a document on their way to the parser
 table.py            rows of a table -> outcomes
 fields.py           what the fields of an outcome are called in tables
-cells.py            one cell -> one value
+coerce.py           one cell -> one value
 harness_output.py   what a harness prints itself, recognised to say that it is no log of outcomes
 """
 
@@ -42,13 +42,23 @@ from hmrouter.logs.formats.swebench_report import SweBenchReportReader
 from hmrouter.logs.formats.swebench_site import SweBenchSiteReader
 from hmrouter.logs.formats.terminal_bench import TerminalBenchReader
 from hmrouter.logs.formats.workspace_bench import WorkspaceBenchReader
-from hmrouter.logs.walk import Part, parts
+from hmrouter.logs.walk import Log, logs_at
 from hmrouter.names import Names
 from hmrouter.types import Outcome
 
 __all__ = [
-    "Notes", "Part", "Reader", "Refusals", "Request",
-    "benchmark_directories", "check_suite", "find_logs", "format_names", "read_benchmark", "read_logs", "sniff",
+    "Log",
+    "Notes",
+    "Reader",
+    "Refusals",
+    "Request",
+    "benchmark_directories",
+    "check_suite",
+    "find_logs",
+    "format_names",
+    "read_benchmark",
+    "read_logs",
+    "sniff",
 ]  # fmt: skip
 
 READERS: tuple[Reader, ...] = (
@@ -90,12 +100,12 @@ def find_logs(
     format: str = "auto",
     notes: Notes | None = None,
     mapping: Mapping[str, str] | None = None,
-) -> Generator[Part, None, None]:
+) -> Generator[Log, None, None]:
     """The logs at a path: itself, or those in the folder or archive that it is; what is passed over is noted.
 
     Close it if you stop before its end: an archive lies unpacked while its logs are read.
     """
-    return parts(Path(path), READERS, Notes() if notes is None else notes, format, mapping)
+    return logs_at(Path(path), READERS, Notes() if notes is None else notes, format, mapping)
 
 
 def check_suite(

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import mkdtemp
 
 from hmrouter.logs.base import UNPACKED, Notes, problem, shown
-from hmrouter.logs.members import Budget, Kind, Member
+from hmrouter.logs.members import Budget, Member, MemberKind
 from hmrouter.logs.tar_file import is_tar, tar_members
 from hmrouter.logs.zip_file import is_zip, zip_members
 
@@ -78,11 +78,11 @@ def _unpack(path: Path, member: Member, folder: Path, budget: Budget, notes: Not
             path, f"a member lies {len(parts)} folders deep, and {DEEPEST_MEMBER} is the limit: {member.name!r}"
         )
     target = folder.joinpath(*parts)
-    if member.kind is Kind.OTHER:
+    if member.kind is MemberKind.OTHER:
         notes.remarks[f"{shown(path)}: links and devices in it were left out"] += 1
         return
     try:
-        if member.kind is Kind.FOLDER:
+        if member.kind is MemberKind.FOLDER:
             target.mkdir(parents=True, exist_ok=True)
             return
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ DEPTH = 3
 _NEXT_STEP = "if you trust it, unpack it yourself and import the folder"
 
 
-class Kind(Enum):
+class MemberKind(Enum):
     """What a member is."""
 
     FILE = auto()
@@ -40,7 +40,7 @@ class Member:
     """One entry of an archive. Its blocks can be read until the next member is asked for."""
 
     name: str
-    kind: Kind
+    kind: MemberKind
     blocks: Iterator[bytes]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError, InvalidOutcome, LogError, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.fields import EXPORT, EXPORT_VERSION, FIELDS, KEY, Binding, bind
 from hmrouter.logs.files import content_hash
@@ -84,10 +84,10 @@ def file_name(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def given(columns: Sequence[str], request: Request) -> dict[str, str]:
+def columns_from_request(columns: Sequence[str], request: Request) -> dict[str, str]:
     """Columns that a table lacks and the caller speaks for: `--model` and `--harness` hold for all of its rows.
 
-    >>> given(["task", "model", "score"], Request(model="gpt-5", harness="codex"))
+    >>> columns_from_request(["task", "model", "score"], Request(model="gpt-5", harness="codex"))
     {'harness': 'codex'}
     """
     there = {_plain(column) for column in columns} | request.mapping.keys()
@@ -102,7 +102,7 @@ def outcomes(rows: Iterator[Row], origin: Origin, request: Request) -> Iterator[
 
     @lru_cache(maxsize=256)  # one entry for a table, a few for JSON lines of different shapes
     def converter(columns: tuple[str, ...]) -> Callable[[Sequence[Any]], Outcome]:
-        extra = given(columns, request)
+        extra = columns_from_request(columns, request)
         binding = bind((*columns, *extra), request.mapping, origin.unread)
         request.notes.ignore(origin.path, binding.ignored)
         return _converter(binding, origin, request, routes, tuple(extra.values()))
@@ -173,7 +173,7 @@ def _converter(
 
 
 def _is_export(mark: Any) -> bool:
-    version = cells.name(mark, EXPORT)
+    version = coerce.name(mark, EXPORT)
     if version not in ("", EXPORT_VERSION):
         raise InvalidOutcome(f"{EXPORT} {version!r} is of another version of hmrouter; this one reads {EXPORT_VERSION}")
     return bool(version)

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Protocol, cast
 
 from hmrouter.logs.base import problem
 from hmrouter.logs.files import open_bytes
-from hmrouter.logs.members import BLOCK, Kind, Member
+from hmrouter.logs.members import BLOCK, Member, MemberKind
 
 XZ_MEMORY = 128 * 2**20
 """Bytes that unpacking xz may take; its strongest setting takes 65 MiB, a header may ask for 4 GiB."""
@@ -46,7 +46,7 @@ def is_tar(path: Path) -> bool:
 def tar_members(path: Path) -> Iterator[Member]:
     """The members, in the order of the archive; whatever is wrong with it is a `LogError`."""
     with _unpacked(path) as stream:
-        watched = _Watched(path, stream)
+        watched = _HeaderLimiter(path, stream)
         try:
             # As a stream, so that nothing in a header can lead back, and the archive is read once.
             with tarfile.open(fileobj=cast(BinaryIO, watched), mode="r|") as archive:
@@ -64,8 +64,8 @@ def tar_members(path: Path) -> Iterator[Member]:
             raise problem(path, f"the tar archive is truncated or corrupt ({error})") from None
 
 
-def _kind(member: tarfile.TarInfo) -> Kind:
-    return Kind.FILE if member.isreg() else Kind.FOLDER if member.isdir() else Kind.OTHER
+def _kind(member: tarfile.TarInfo) -> MemberKind:
+    return MemberKind.FILE if member.isreg() else MemberKind.FOLDER if member.isdir() else MemberKind.OTHER
 
 
 def _blocks(path: Path, archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
@@ -87,7 +87,7 @@ def _check_end(rest: bytes, stream: _Stream) -> None:
             raise tarfile.ReadError("more data behind its end mark")
 
 
-class _Watched:
+class _HeaderLimiter:
     """What the standard library reads from: remembers the last of it, and bounds what is read for headers."""
 
     def __init__(self, path: Path, stream: _Stream) -> None:
@@ -126,7 +126,7 @@ class _Decoder(Protocol):
     def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
 
 
-class _Decoded:
+class _Decompressor:
     """bzip2 or xz data, decoded in blocks. The standard library's own files do not bound the memory of xz."""
 
     def __init__(self, path: Path, raw: BinaryIO, start: Callable[[], _Decoder]) -> None:
@@ -162,4 +162,4 @@ def _unpacked(path: Path) -> Iterator[_Stream]:
         start = stream.read(8)
         stream.seek(0)
         decoder = next((decoder for magic, decoder in _DECODERS.items() if start.startswith(magic)), None)
-        yield stream if decoder is None else _Decoded(path, stream, decoder)
+        yield stream if decoder is None else _Decompressor(path, stream, decoder)

@@ -6,7 +6,7 @@ apart; a harness's never does, because the colon separates harness and model in 
 
     rules.py     what is regular: providers and release dates are dropped, Claude's family precedes its version
     aliases.py   what is irregular: reads `data/aliases.toml`, and a user's file of the same layout
-    table.py     both put together: any spelling -> canonical name, and whether it is known
+    spellings.py both put together: any spelling -> canonical name, and whether it is known
     similar.py   names that may be two spellings of one thing, for a person to decide
 
 A name that no table knows is kept in its regular form and counted, never dropped.
@@ -20,9 +20,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from hmrouter.names.aliases import Aliases, made_from_toml
+from hmrouter.names.aliases import Aliases, build_from_toml
 from hmrouter.names.rules import harness_forms, model_forms, slug
-from hmrouter.names.table import Table
+from hmrouter.names.spellings import Spellings
 
 __all__ = ["Names", "canonical_harness", "canonical_model"]
 
@@ -68,7 +68,7 @@ class Names:
     @classmethod
     def from_toml(cls, path: str | Path) -> Names:
         """The shipped aliases, with those in a TOML file laid over them."""
-        return made_from_toml(path, cls)
+        return build_from_toml(path, cls)
 
     @property
     def known_models(self) -> frozenset[str]:
@@ -95,15 +95,15 @@ class Names:
         return canonical
 
 
-def _tables(*layers: Aliases) -> tuple[Table, Table]:
+def _tables(*layers: Aliases) -> tuple[Spellings, Spellings]:
     """The tables of models and of harnesses; a later layer wins over an earlier one."""
     providers = frozenset(slug(provider) for layer in layers for provider in layer.providers)
     return (
-        Table("model", partial(model_forms, providers=providers), [layer.models for layer in layers]),
-        Table("harness", harness_forms, [layer.harnesses for layer in layers]),
+        Spellings("model", partial(model_forms, providers=providers), [layer.models for layer in layers]),
+        Spellings("harness", harness_forms, [layer.harnesses for layer in layers]),
     )
 
 
 @cache
-def _shipped_tables() -> tuple[Table, Table]:
+def _shipped_tables() -> tuple[Spellings, Spellings]:
     return _tables(Aliases.shipped())

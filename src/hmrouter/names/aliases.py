@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from hmrouter.errors import InputError
 
-Made = TypeVar("Made")
+Built = TypeVar("Built")
 
 KEYS = ("providers", "models", "harnesses")
 
@@ -37,7 +37,7 @@ def read_toml(path: Path | Traversable) -> dict[str, Any]:
         raise InputError(f"{path} is not a TOML file: {error}") from error
 
 
-def made_from_toml(path: str | Path, make: Callable[[dict[str, Any]], Made]) -> Made:
+def build_from_toml(path: str | Path, make: Callable[[dict[str, Any]], Built]) -> Built:
     """What `make` makes of a user's TOML file; its complaints name the file."""
     table = read_toml(Path(path))
     try:

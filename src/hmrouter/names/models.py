@@ -20,7 +20,7 @@ from typing import Any
 
 from hmrouter.errors import InputError
 from hmrouter.names import canonical_model
-from hmrouter.names.aliases import made_from_toml, read_toml
+from hmrouter.names.aliases import build_from_toml, read_toml
 from hmrouter.names.rules import slug
 
 KEYS = ("vendor", "family", "size", "release")
@@ -86,7 +86,7 @@ class ModelTable:
     @classmethod
     def from_toml(cls, path: str | Path) -> ModelTable:
         """The shipped table, with the entries of a TOML file laid over it."""
-        return made_from_toml(path, cls)
+        return build_from_toml(path, cls)
 
     @property
     def known(self) -> frozenset[str]:

@@ -64,12 +64,12 @@ def token_cost(
     return dollars / _MILLION
 
 
-def filled(outcome: Outcome) -> Outcome:
+def with_token_cost(outcome: Outcome) -> Outcome:
     """The outcome with its `token_cost`, if that is missing and its tokens and its model's prices are known.
 
     >>> from hmrouter.types import Route, Task
     >>> ran = Outcome(Task("t1"), Route("gpt-5", "codex"), score=1.0, input_tokens=200_000, output_tokens=10_000)
-    >>> filled(ran).token_cost
+    >>> with_token_cost(ran).token_cost
     0.35
     """
     if outcome.token_cost is not None or outcome.input_tokens is None or outcome.output_tokens is None:

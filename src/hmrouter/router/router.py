@@ -31,7 +31,7 @@ from hmrouter.features.base import EMBEDDERS, Embedder, embedder_named
 from hmrouter.features.cache import VectorCache, embed_cached, embed_tasks
 from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.history.families import own_families
-from hmrouter.history.public import Seen, believe, one_thread, seen_in
+from hmrouter.history.public import SuiteCounts, believe, count_suites, one_thread
 from hmrouter.history.records import Record
 from hmrouter.plan import ATTEMPTS, Goal, Planner, Verifier
 from hmrouter.plan.difficulty import Difficulty
@@ -251,7 +251,7 @@ class Router:
         if self.report_.history is None:
             return None
         background = replace(self.report_.history, own_outcomes=self._runs.total())
-        return Elsewhere(background, {c.route: self._seen.get(c.route, Seen(0, 0)) for c in decision.ranked})
+        return Elsewhere(background, {c.route: self._seen.get(c.route, SuiteCounts(0, 0)) for c in decision.ranked})
 
     @property
     def known_routes(self) -> tuple[Route, ...]:
@@ -350,7 +350,7 @@ class Router:
 
     def _hear(self, records: Sequence[Record]) -> None:
         """Take in what is known of routes from other suites, beside what the scorer makes of it."""
-        self._seen = seen_in(records)
+        self._seen = count_suites(records)
         self._costs_elsewhere = RouteCosts()
         for record in records:
             if record.cost is not None:

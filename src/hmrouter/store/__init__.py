@@ -15,7 +15,7 @@ vectors.py      the cache of embedding vectors
 
 from hmrouter.store.ingest import AddReport
 from hmrouter.store.merges import Merge
-from hmrouter.store.runs import Forgotten, RunInfo
+from hmrouter.store.runs import ForgetReport, RunInfo
 from hmrouter.store.store import DEFAULT_URL, OutcomeStore
 from hmrouter.store.suites import UNCHANGED, SuiteSettings
 from hmrouter.store.summary import Summary
@@ -24,7 +24,7 @@ __all__ = [
     "DEFAULT_URL",
     "UNCHANGED",
     "AddReport",
-    "Forgotten",
+    "ForgetReport",
     "Merge",
     "OutcomeStore",
     "RunInfo",

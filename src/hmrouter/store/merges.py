@@ -39,7 +39,7 @@ def merged_routes() -> Subquery:
     )
 
 
-def listed(conn: Connection) -> list[Merge]:
+def all_merges(conn: Connection) -> list[Merge]:
     """All merges, by kind and name."""
     rows = conn.execute(select(merges.c.kind, merges.c.name, merges.c.into_name).order_by(merges.c.kind, merges.c.name))
     return [Merge(*row) for row in rows]
@@ -64,7 +64,7 @@ def merge(conn: Connection, kind: str, name: str, into: str, where: str) -> Merg
     known = set(conn.scalars(select(routes.c[kind])))
     for given in (name, into):
         _require(kind, given, known, where)
-    merged = {each.name: each.into for each in listed(conn) if each.kind == kind}
+    merged = {each.name: each.into for each in all_merges(conn) if each.kind == kind}
     target = merged.get(into, into)
     if target == name:
         undo = f"; split {into!r} first" if into != name else ""
@@ -80,7 +80,7 @@ def merge(conn: Connection, kind: str, name: str, into: str, where: str) -> Merg
 def split(conn: Connection, kind: str, name: str, where: str) -> None:
     """Read `name` as itself again."""
     _require("kind of name", kind, KINDS)
-    merged = {each.name for each in listed(conn) if each.kind == kind}
+    merged = {each.name for each in all_merges(conn) if each.kind == kind}
     _require(f"merged {kind}", name, merged, where)
     conn.execute(delete(merges).where(merges.c.kind == kind, merges.c.name == name))
 

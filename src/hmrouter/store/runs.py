@@ -32,7 +32,7 @@ class RunInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgetReport:
     """What went with a run."""
 
     outcomes: int
@@ -43,11 +43,11 @@ class Forgotten:
 
 
 def keys(conn: Connection) -> set[tuple[str, str]]:
-    """Source and run of all runs; unlike `listed` it looks at no outcome."""
+    """Source and run of all runs; unlike `all_runs` it looks at no outcome."""
     return {(row.source, row.run) for row in conn.execute(select(runs.c.source, runs.c.run))}
 
 
-def listed(conn: Connection) -> list[RunInfo]:
+def all_runs(conn: Connection) -> list[RunInfo]:
     """All runs, by source and run."""
     table = outcomes.c
     suites: dict[int, list[str]] = defaultdict(list)
@@ -77,7 +77,7 @@ def listed(conn: Connection) -> list[RunInfo]:
     ]  # fmt: skip
 
 
-def forget(conn: Connection, run: str, source: str | None, where: str) -> Forgotten:
+def forget(conn: Connection, run: str, source: str | None, where: str) -> ForgetReport:
     """Remove a run's outcomes, and what nothing else uses then."""
     if conn.dialect.name == "postgresql":
         # No import may be under way: it would count on tasks that go here. The order is that of imports, which hold
@@ -90,7 +90,7 @@ def forget(conn: Connection, run: str, source: str | None, where: str) -> Forgot
     n_tasks = conn.execute(delete(tasks).where(~used)).rowcount
     n_routes = conn.execute(delete(routes).where(routes.c.id.not_in(select(outcomes.c.route_id).distinct()))).rowcount
     conn.execute(delete(runs).where(runs.c.id == run_id))
-    return Forgotten(gone, n_tasks, n_routes)
+    return ForgetReport(gone, n_tasks, n_routes)
 
 
 def _forget_vectors(conn: Connection, used: ColumnElement[bool]) -> None:

@@ -29,7 +29,7 @@ from hmrouter.store.database import (
 from hmrouter.store.ingest import AddReport
 from hmrouter.store.merges import Merge
 from hmrouter.store.migrations import migrate, version_of
-from hmrouter.store.runs import Forgotten, RunInfo
+from hmrouter.store.runs import ForgetReport, RunInfo
 from hmrouter.store.schema import microseconds, now_us
 from hmrouter.store.suites import UNCHANGED, Days, SuiteSettings
 from hmrouter.store.summary import Summary
@@ -102,7 +102,7 @@ class OutcomeStore:
                 self._require_suite(suite, summary.suites(conn))
             yield from rows.stream(conn, suite, merged)
 
-    def forget(self, run: str, source: str | None = None) -> Forgotten:
+    def forget(self, run: str, source: str | None = None) -> ForgetReport:
         """Remove a run, and the tasks, routes and vectors that nothing else uses.
 
         A run that several sources have needs the source.
@@ -130,7 +130,7 @@ class OutcomeStore:
     def runs(self) -> list[RunInfo]:
         """The runs that outcomes came with, by source and run."""
         with self._transaction(TransactionKind.SNAPSHOT) as conn:
-            return runs.listed(conn)
+            return runs.all_runs(conn)
 
     def names(self) -> dict[str, dict[str, int]]:
         """How many outcomes each "model" and each "harness" has, under the names as stored, before merges."""
@@ -160,7 +160,7 @@ class OutcomeStore:
     def merges(self) -> list[Merge]:
         """The names that are read as another one, by kind and name."""
         with self._transaction(TransactionKind.SNAPSHOT) as conn:
-            return merges.listed(conn)
+            return merges.all_merges(conn)
 
     # -- what is kept for how long ------------------------------------------------------------------------------
 

@@ -17,13 +17,13 @@ _DAY_US = 24 * 3600 * 1_000_000
 _LONGEST = 1e6  # days; beyond that a database has no number for the date
 
 
-class _Unchanged(Enum):
+class _Sentinel(Enum):
     UNCHANGED = "unchanged"
 
 
-UNCHANGED: Final = _Unchanged.UNCHANGED
+UNCHANGED: Final = _Sentinel.UNCHANGED
 """Leave a setting as it is; None would switch it off."""
-Days = float | None | _Unchanged
+Days = float | None | _Sentinel
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hmrouter.errors import InputError, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Notes, Request, problem, shown
 from hmrouter.logs.formats.csv_file import csv_rows
 from hmrouter.logs.formats.jsonl_file import jsonl_objects
@@ -126,8 +126,8 @@ def directory_tasks(directory: Path, request: Request) -> Iterator[Task]:
     seen: set[str] = set()
     for line, query in jsonl_objects(path, request):
         try:
-            task_id = cells.name(query.get("query_id"), "query_id")
-            text, meta = cells.text(query.get("text"), "text"), cells.meta(query.get("meta"), "meta")
+            task_id = coerce.name(query.get("query_id"), "query_id")
+            text, meta = coerce.text(query.get("text"), "text"), coerce.meta(query.get("meta"), "meta")
             if not task_id or task_id in seen:
                 raise InputError(f"query_id {task_id!r} appears twice" if task_id else "query_id is missing")
         except InputError as error:

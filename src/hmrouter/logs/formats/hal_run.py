@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from hmrouter.errors import InvalidOutcome
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Notes
 from hmrouter.types import Outcome, Route, Status, Task
 
@@ -71,7 +71,7 @@ def scores_of(successful: Iterable[Any], failed: Iterable[Any]) -> dict[str, flo
     scores: dict[str, float] = {}
     for score, ids in ((1.0, successful), (0.0, failed)):
         for value in ids:
-            task = cells.name(value, "task id")
+            task = coerce.name(value, "task id")
             if not task:
                 raise InvalidOutcome("a task id is empty")
             if scores.setdefault(task, score) != score:

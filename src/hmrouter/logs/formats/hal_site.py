@@ -18,7 +18,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from hmrouter.errors import InputError, InvalidOutcome, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.files import CELL_LIMIT, head, open_bytes
 from hmrouter.logs.formats.hal_run import HalRun, mean_cost, scores_of, split_agent_name
@@ -76,7 +76,7 @@ def literal_list(text: Any, field: str) -> list[Any]:
     >>> literal_list("['a', 'b', 3]", "failed_tasks")
     ['a', 'b', 3]
     """
-    source = cells.text(text, field)
+    source = coerce.text(text, field)
     if len(source) > CELL_LIMIT:
         raise InvalidOutcome(f"{field} holds more than {CELL_LIMIT // 2**20} MiB, the limit")
     try:
@@ -96,15 +96,15 @@ def _outcomes(row: Mapping[str, Any], tokens: float, request: Request) -> list[O
     scores = scores_of(*(literal_list(row[key], key) for key in ("successful_tasks", "failed_tasks")))
     if not scores:
         return []
-    suite, agent, run_id = (cells.name(row[key], key) for key in _RUN)
+    suite, agent, run_id = (coerce.name(row[key], key) for key in _RUN)
     for value, key in zip((suite, agent, run_id), _RUN, strict=True):
         if not value:
             raise InvalidOutcome(f"{key} is missing")
     harness, model = split_agent_name(agent)
-    model = model or cells.name(row.get("model_name"), "model_name")
+    model = model or coerce.name(row.get("model_name"), "model_name")
     route = request.route(model or None, harness, found=agent)
-    cost = mean_cost(cells.number(row.get("total_cost"), "total_cost"), len(scores), tokens, request.notes)
-    run = HalRun(suite, run_id, route, model or route.model, cost, cells.moment(row.get("date"), "date"))
+    cost = mean_cost(coerce.number(row.get("total_cost"), "total_cost"), len(scores), tokens, request.notes)
+    run = HalRun(suite, run_id, route, model or route.model, cost, coerce.moment(row.get("date"), "date"))
     return [run.outcome(task, score) for task, score in scores.items()]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.files import content_hash
 from hmrouter.logs.formats.hal_run import HalRun, mean_cost, scores_of, split_agent_name
@@ -52,11 +52,11 @@ class HalUploadReader:
         for task, score in scores.items():
             try:
                 yield run.outcome(
-                    cells.name(task, "task id"),
-                    cells.score(score, "score"),
-                    text=cells.text(upload.texts.get(task), "task_prompts"),
-                    seconds=cells.number(upload.seconds.get(task), "wall_clock_times"),
-                    when=cells.moment(upload.starts.get(task), "first_call_timestamp"),
+                    coerce.name(task, "task id"),
+                    coerce.score(score, "score"),
+                    text=coerce.text(upload.texts.get(task), "task_prompts"),
+                    seconds=coerce.number(upload.seconds.get(task), "wall_clock_times"),
+                    when=coerce.moment(upload.starts.get(task), "first_call_timestamp"),
                 )
             except InputError as error:
                 request.refuse(path, error, f"task {reprlib.repr(task)}", {"task": task, "score": score})
@@ -118,7 +118,7 @@ class _Upload:
             case ("raw_eval_results", _, key) if len(self.own_keys) < 12:
                 self.own_keys.add(key)
             case ("total_usage", _, "prompt_tokens" | "completion_tokens" | "input_tokens" | "output_tokens"):
-                self.tokens += cells.number(value, keys[-1]) or 0.0
+                self.tokens += coerce.number(value, keys[-1]) or 0.0
             case _:
                 return False
         return True
@@ -126,7 +126,7 @@ class _Upload:
 
 def _run(path: Path, upload: _Upload, tasks: int, request: Request) -> HalRun:
     def said(*keys: str) -> str:
-        return cells.name(upload.config.get(keys), ".".join(keys))
+        return coerce.name(upload.config.get(keys), ".".join(keys))
 
     agent = said("agent_name")
     harness, label = split_agent_name(agent)
@@ -139,8 +139,8 @@ def _run(path: Path, upload: _Upload, tasks: int, request: Request) -> HalRun:
         said("run_id") or content_hash(path),
         route,
         model or route.model,
-        mean_cost(cells.number(upload.total_cost, "total_cost"), tasks, upload.tokens, request.notes),
-        cells.moment(upload.config.get(("date",)), "date"),
+        mean_cost(coerce.number(upload.total_cost, "total_cost"), tasks, upload.tokens, request.notes),
+        coerce.moment(upload.config.get(("date",)), "date"),
         said("agent_version"),
     )
 

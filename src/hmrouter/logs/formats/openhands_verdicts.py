@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request
 from hmrouter.logs.formats.openhands_lines import has_executions, part, records, stem
 from hmrouter.logs.formats.swebench_report import SweBenchReportReader
@@ -45,7 +45,7 @@ def reported(report: Path, request: Request) -> dict[str, Verdict]:
     if report.suffix == ".jsonl":
         for number, line in records(report, request):
             try:
-                found[cells.name(line.get("instance_id"), "instance_id")] = _own_verdict(line)
+                found[coerce.name(line.get("instance_id"), "instance_id")] = _own_verdict(line)
             except InputError as error:
                 request.refuse(report, error, f"line {number}", None)
     else:
@@ -58,8 +58,8 @@ def reported(report: Path, request: Request) -> dict[str, Verdict]:
 
 def verdict(record: Mapping[str, Any], reports: Mapping[str, Verdict]) -> Verdict:
     """What the reports say of a line's task, else the line itself; a failure of the machinery is none of the route."""
-    status, score = reports.get(cells.name(record.get("instance_id"), "instance_id")) or _own_verdict(record)
-    if not score and _MACHINERY.search(cells.text(record.get("error"), "error")):
+    status, score = reports.get(coerce.name(record.get("instance_id"), "instance_id")) or _own_verdict(record)
+    if not score and _MACHINERY.search(coerce.text(record.get("error"), "error")):
         return BROKEN
     return status, score
 
@@ -68,10 +68,10 @@ def _own_verdict(record: Mapping[str, Any]) -> Verdict:
     """What the line itself says."""
     result = part(record, "test_result")
     for told in (part(record, "report"), part(result, "report"), result):
-        score = cells.score(told.get("resolved"), "resolved")
+        score = coerce.score(told.get("resolved"), "resolved")
         if told.get("error_eval") is True and not score:
             return UNKNOWN
         if score is not None:
             return Status.OK, score
-    score = cells.score(result.get("score"), "score")
+    score = coerce.score(result.get("score"), "score")
     return UNKNOWN if score is None else (Status.OK, score)

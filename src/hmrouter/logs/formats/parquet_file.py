@@ -12,7 +12,7 @@ from hmrouter.errors import InputError, MissingExtra
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.fields import bind
 from hmrouter.logs.files import CELL_LIMIT, CELL_TOO_LONG, head, open_bytes
-from hmrouter.logs.table import Origin, Row, TableReader, given, outcomes
+from hmrouter.logs.table import Origin, Row, TableReader, columns_from_request, outcomes
 from hmrouter.types import Outcome
 
 _MAGIC = b"PAR1"
@@ -53,7 +53,7 @@ def _rows(path: Path, request: Request) -> Iterator[Row]:
             file = parquet.ParquetFile(stream)
             try:
                 names = file.schema_arrow.names
-                binding = bind((*names, *given(names, request)), request.mapping)
+                binding = bind((*names, *columns_from_request(names, request)), request.mapping)
             except InputError as error:
                 raise problem(path, error, at="schema") from None
             request.notes.ignore(path, binding.ignored)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError, InvalidOutcome, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.files import content_hash
 from hmrouter.logs.json_file import load_document, top_keys
@@ -84,7 +84,7 @@ def _ids(path: Path, report: Mapping[str, Any], key: str, request: Request) -> d
     found: dict[str, None] = {}
     for place, value in enumerate(values, 1):
         try:
-            instance = cells.name(value, "instance id")
+            instance = coerce.name(value, "instance id")
             if not instance:
                 raise InvalidOutcome("instance id is empty")
         except InputError as error:

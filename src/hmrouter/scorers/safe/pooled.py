@@ -28,7 +28,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hmrouter.evidence.ledger import Added
+from hmrouter.evidence.ledger import CellChange
 from hmrouter.scorers.base import Belief
 from hmrouter.scorers.safe.prior import Prior
 from hmrouter.state import Floats, State
@@ -108,7 +108,7 @@ class Pooled:
         mean[of_route] += expected
         return cls(used, dims, mean, cov, prior)
 
-    def update(self, added: Added, x: Floats, routes: Sequence[Route]) -> None:
+    def update(self, added: CellChange, x: Floats, routes: Sequence[Route]) -> None:
         """Take in what one more outcome changed, on a task with vector x. Scales and features stay as they are."""
         self._extend(routes[added.route])
         s2, tau = self.prior.shares.noise * self.prior.variance, self.prior.shares.task * self.prior.variance

@@ -10,7 +10,7 @@ Forms = Callable[[str], tuple[str, ...]]
 """Name -> the forms to look it up by, the most exact first; the last one is its regular form."""
 
 
-class Table:
+class Spellings:
     """All known spellings of models, or of harnesses; a later layer wins over an earlier one."""
 
     def __init__(self, kind: str, forms: Forms, layers: Iterable[Mapping[str, Sequence[str]]]) -> None:
