@@ -90,16 +90,6 @@ def stream_items(path: Path, prefix: str) -> Iterator[Any]:
             yield item
 
 
-def stream_pairs(path: Path, prefix: str) -> Iterator[tuple[str, Any]]:
-    """The keys and values of the object at a place of a document, one at a time; `""` is the document itself."""
-    import ijson
-
-    with open_document(path) as stream:
-        for key, value in ijson.kvitems(stream, prefix, use_float=True):
-            stream.end_item()
-            yield key, value
-
-
 @contextmanager
 def open_document(path: Path) -> Iterator[JsonStream]:
     """A document for the parser; call `end_item` after each item. Whatever is wrong with it is a `LogError`."""
