@@ -8,6 +8,7 @@ import pytest
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.history import Record, SuiteBelief, learn, records_of
 from hmrouter.history.families import families_by_overlap
+from hmrouter.history.public import believe
 from hmrouter.scorers.base import Training
 from hmrouter.scorers.safe import Safe, SafeAlone
 from hmrouter.state import State
@@ -145,10 +146,10 @@ def test_a_model_under_two_names_does_little_harm() -> None:
 def test_its_own_family_has_no_say() -> None:
     world = World(4)
     both = records(world.suite("a", 20), world.suite("b", 20))
-    without = learn(both, without={"a"})
+    without = believe(both, ["a"])
     assert without is not None
     assert {r.family for r in without.records} == {"b"}
-    assert learn(both, without={"a", "b"}) is None
+    assert believe(both, ["a", "b"]) is None
 
 
 def test_saved_and_loaded_it_says_the_same() -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Self
+from collections.abc import Iterable, Sequence
+from typing import Self
 
 import numpy as np
 
-from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.history.agreement import disagreeing
 from hmrouter.history.hierarchy import Hierarchy
 from hmrouter.history.records import Record, once_per_family
-from hmrouter.history.terms import RouteDescriber
-from hmrouter.names.models import ModelTable
+from hmrouter.history.terms import Point, points_of
 from hmrouter.state import Floats, State
 from hmrouter.types import Route
 
@@ -25,10 +23,9 @@ KEPT = 2000
 class SuiteBelief:
     """A Gaussian over the logits of any routes' success rates on a suite that has no outcomes yet."""
 
-    def __init__(self, records: Sequence[Record], hierarchy: Hierarchy, describe: RouteDescriber) -> None:
+    def __init__(self, records: Sequence[Record], hierarchy: Hierarchy) -> None:
         self.records = tuple(records)
         self._hierarchy = hierarchy
-        self._describe = describe
         self._level = hierarchy.level
         self._reached: dict[Route, tuple[float, Floats]] = {}
 
@@ -65,23 +62,23 @@ class SuiteBelief:
         return State({}, {"records": rows, "variances": self._hierarchy.variances})
 
     @classmethod
-    def from_state(cls, state: State, describe: RouteDescriber | None = None) -> Self:
+    def from_state(cls, state: State) -> Self:
         """What `state` described."""
         records = [
             Record(suite, Route.parse(route), tasks, mean, cost, family, source, date)
             for suite, route, tasks, mean, cost, family, source, date in state.meta["records"]
         ]
-        return cls.of(records, describe or RouteDescriber(), state.meta["variances"])
+        return cls.of(records, state.meta["variances"])
 
     @classmethod
-    def of(cls, records: Sequence[Record], describe: RouteDescriber, variances: dict[str, Any] | None = None) -> Self:
+    def of(cls, records: Sequence[Record], variances: dict[str, float] | None = None) -> Self:
         """Fit, with variances learned or given."""
-        points = describe.points([r.route for r in records], [r.family for r in records])
+        points = points_of([r.route for r in records], [r.family for r in records])
         tasks = np.array([r.tasks for r in records], dtype=np.float64)
         mean = np.array([r.mean for r in records], dtype=np.float64)
         if variances is None:
-            return cls(records, Hierarchy.fit(points, tasks, mean), describe)
-        return cls(records, Hierarchy(points, tasks, mean, variances), describe)
+            return cls(records, Hierarchy.fit(points, tasks, mean))
+        return cls(records, Hierarchy(points, tasks, mean, variances))
 
     def _reach(self, routes: Sequence[Route]) -> Floats:
         """What the evidence explains of each route, (routes, records); kept, with what it expects of them: the same
@@ -94,22 +91,16 @@ class SuiteBelief:
             self._reached.update(zip(new, zip(mean.tolist(), reach, strict=True), strict=True))
         return np.array([self._reached[r][1] for r in routes]).reshape(len(routes), len(self.records))
 
-    def _points(self, routes: Sequence[Route]) -> Any:
-        return self._describe.points(routes, [HERE] * len(routes))
+    def _points(self, routes: Sequence[Route]) -> list[Point]:
+        return points_of(routes, [HERE] * len(routes))
 
 
-def learn(
-    records: Iterable[Record],
-    without: Collection[str] = (),
-    models: ModelTable | None = None,
-    harnesses: HarnessDescriptions | None = None,
-) -> SuiteBelief | None:
-    """What the records say about a suite, without those of its own families; None if there are no others."""
-    kept = once_per_family(r for r in records if r.family not in without)
+def learn(records: Iterable[Record]) -> SuiteBelief | None:
+    """Learn from the records what to expect of routes on a suite that has none among them; None without records."""
+    kept = once_per_family(records)
     if not kept:
         return None
-    describe = RouteDescriber(models, harnesses)
-    belief = SuiteBelief.of(kept, describe)
+    belief = SuiteBelief.of(kept)
     if apart := belief.disagreeing():
-        belief = SuiteBelief.of([r for r in kept if r.family not in apart], describe)
+        belief = SuiteBelief.of([r for r in kept if r.family not in apart])
     return belief

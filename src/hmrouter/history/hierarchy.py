@@ -54,18 +54,10 @@ class Hierarchy:
         left = COMMON - float(common @ self._over(common))
         return float(common @ self._weights), float(np.sqrt(max(left, 0.0) + self.variances["suite"]))
 
-    def predict(self, points: Sequence[Point]) -> Floats:
-        """Expected theta, (points,)."""
-        return self.reach(points)[0]
-
-    def cov(self, a: Sequence[Point], b: Sequence[Point]) -> Floats:
-        """Posterior covariance of theta, (a, b)."""
-        return self.cov_by_reach(a, self.reach(a)[1], b, self.reach(b)[1])
-
     def reach(self, points: Sequence[Point]) -> tuple[Floats, Floats]:
         """Expected theta, (points,), and what the evidence explains of each point, (points, evidence).
 
-        The second is the dear part of `cov`, worth keeping.
+        The second is the dear part of `cov_by_reach`, worth keeping.
         """
         from scipy.linalg import solve_triangular
 

@@ -18,7 +18,7 @@ from hmrouter.history.belief import SuiteBelief, learn
 from hmrouter.history.families import families_of_suites, own_families
 from hmrouter.history.records import Record, once_per_family
 from hmrouter.history.tables import TableFolder, parse_table, read_table
-from hmrouter.history.terms import TERMS, RouteDescriber
+from hmrouter.history.terms import TERMS
 from hmrouter.types import Route
 
 PUBLIC = "public"
@@ -117,7 +117,7 @@ def believe(records: Sequence[Record], suites: Collection[str] = ()) -> SuiteBel
     with one_thread():
         if kept == once_per_family(shipped()) and (learned := _learned_from_shipped()):
             apart, variances = learned
-            return SuiteBelief.of([r for r in kept if r.family not in apart], RouteDescriber(), variances)
+            return SuiteBelief.of([r for r in kept if r.family not in apart], variances)
         return learn(kept)
 
 
