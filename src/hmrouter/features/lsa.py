@@ -78,7 +78,7 @@ class LSA(Embedder):
         return self
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Topic columns, of unit length at most, and two length columns; zeros for an empty text."""
+        """Embed texts: topic columns, of unit length at most, and two length columns; zeros for an empty text."""
         if not hasattr(self, "components_"):
             raise NotFitted("the LSA embedder is not fitted; call fit(texts) first")
         out = np.zeros((len(texts), self.components_.shape[1] + 2), dtype=np.float32)
@@ -93,13 +93,13 @@ class LSA(Embedder):
         return out
 
     def identity(self) -> dict[str, Any]:
-        """Which texts and settings the columns come from."""
+        """Name the texts, as a hash with the settings, that the columns come from."""
         if not hasattr(self, "revision_"):
             raise NotFitted("the LSA embedder is not fitted; call fit(texts) first")
         return {"name": self.name, "revision": self.revision_, "dims": self.components_.shape[1] + 2}
 
     def state(self) -> State:
-        """The vocabulary, the directions and the settings."""
+        """Save the vocabulary, the directions and the settings."""
         identity = self.identity()
         arrays = {
             "idf": self.idf_,
@@ -115,7 +115,7 @@ class LSA(Embedder):
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The fitted embedder."""
+        """Restore the fitted embedder."""
         # Files from before the choice was settled (docs/decisions/0014) also say that they do not stretch.
         self = cls(**{key: value for key, value in state.meta["settings"].items() if key != "stretch"})
         self.terms_ = list(state.meta["terms"])

@@ -46,19 +46,19 @@ class OpenAIEmbedder(PretrainedEmbedder):
 
     @classmethod
     def from_environment(cls) -> Self:
-        """The endpoint that the environment describes; refused at once if it does not name one."""
+        """Make the embedder that the environment describes; refused at once if it names no endpoint."""
         self = super().from_environment()
         _ = self._endpoint
         return self
 
     def state(self) -> State:
-        """What shapes the vectors, and the name under which the server answered."""
+        """Save the settings that shape the vectors, and the name under which the server answered."""
         state = super().state()
         return State(state.arrays, {**state.meta, "served_as": self.served_as_})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The embedder, at the address that the environment names when it is used."""
+        """Restore the embedder, at the address that the environment names when it is used."""
         self = super().from_state(state)
         self.served_as_ = state.meta["served_as"]
         return self
@@ -97,7 +97,7 @@ class OpenAIEmbedder(PretrainedEmbedder):
         return rows
 
     def _check_name(self, name: Any) -> None:
-        """Some servers answer with the one model that they have, whichever was asked for; their answer names it."""
+        """Refuse an answer by another model: some servers use the one they have, whichever was asked for."""
         if not isinstance(name, str) or not name:
             return
         if self.served_as_ is None:

@@ -1,4 +1,4 @@
-"""What other suites say about the routes of one suite."""
+"""SuiteBelief: the success of routes on a suite without outcomes, predicted from other suites."""
 
 from __future__ import annotations
 
@@ -36,34 +36,34 @@ class SuiteBelief:
 
     @property
     def variances(self) -> dict[str, float]:
-        """What each term contributes."""
+        """The variance of each term."""
         return self._hierarchy.variances
 
     def mean(self, routes: Sequence[Route]) -> Floats:
-        """Expected logit of each route's success rate, (routes,)."""
+        """Give the expected logit of each route's success rate, (routes,)."""
         self._reach(routes)
         return np.array([self._reached[r][0] for r in routes], dtype=np.float64)
 
     def cov(self, routes: Sequence[Route], others: Sequence[Route]) -> Floats:
-        """Covariances of the logits, (routes, others), apart from the suite's level."""
+        """Give the covariances of the logits, (routes, others), apart from the suite's level."""
         cov = self._hierarchy.cov_by_reach(
             self._points(routes), self._reach(routes), self._points(others), self._reach(others)
         )
         return cov - self._hierarchy.variances["suite"]
 
     def disagreeing(self) -> set[str]:
-        """The families of suites that the others foretell worse than nothing does."""
+        """Find the families of suites that the others predict worse than no knowledge does."""
         h = self._hierarchy
         return disagreeing(h.points, h.tasks, h.mean, h.variances)
 
     def state(self) -> State:
-        """The records and the variances; the rest follows from them."""
+        """Save the records and the variances; the rest follows from them."""
         rows = [[r.suite, str(r.route), r.tasks, r.mean, r.cost, r.family, r.source, r.date] for r in self.records]
         return State({}, {"records": rows, "variances": self._hierarchy.variances})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What `state` described."""
+        """Restore the belief that `state` saved."""
         records = [
             Record(suite, Route.parse(route), tasks, mean, cost, family, source, date)
             for suite, route, tasks, mean, cost, family, source, date in state.meta["records"]
@@ -72,7 +72,7 @@ class SuiteBelief:
 
     @classmethod
     def of(cls, records: Sequence[Record], variances: dict[str, float] | None = None) -> Self:
-        """Fit, with variances learned or given."""
+        """Fit a belief to records, with variances learned or given."""
         points = points_of([r.route for r in records], [r.family for r in records])
         tasks = np.array([r.tasks for r in records], dtype=np.float64)
         mean = np.array([r.mean for r in records], dtype=np.float64)
@@ -81,8 +81,10 @@ class SuiteBelief:
         return cls(records, Hierarchy(points, tasks, mean, variances))
 
     def _reach(self, routes: Sequence[Route]) -> Floats:
-        """What the evidence explains of each route, (routes, records); kept, with what it expects of them: the same
-        routes are asked about again with every outcome."""
+        """Compute the part of each route that the records explain, (routes, records).
+
+        It is kept, with the expected logits: the same routes are asked about again with every outcome.
+        """
         if new := [r for r in dict.fromkeys(routes) if r not in self._reached]:
             if len(self._reached) + len(new) > KEPT:
                 self._reached.clear()

@@ -16,7 +16,7 @@ SHARED = 0.3
 
 
 def families_of_suites(tasks: Mapping[str, Iterable[Task]], published: Iterable[Record] = ()) -> dict[str, str]:
-    """Suite -> family, by the tasks that suites share; named as the published one that is named like one of them.
+    """Group suites by the tasks they share: suite -> family, named as a published one that is named like a member.
 
     Tasks are the same where their ids are, unless those are bare numbers, or where their texts are.
     """
@@ -36,7 +36,7 @@ def families_of_suites(tasks: Mapping[str, Iterable[Task]], published: Iterable[
 
 
 def own_families(suites: Collection[str], records: Sequence[Record]) -> frozenset[str]:
-    """The families that these suites belong to: what is said of those is no news about them.
+    """Find the families that these suites belong to: results of those are no news about them.
 
     Records of own outcomes say of which family a suite is. A published table is known by its name: `swe-bench-lite`
     is of the family swe-bench, and `gaia` is what some `gaia_hal` reports.
@@ -52,7 +52,7 @@ def own_families(suites: Collection[str], records: Sequence[Record]) -> frozense
 
 
 def families_by_overlap(tasks: Mapping[str, Set[str]]) -> dict[str, str]:
-    """Suite -> family, named after its first suite; `tasks` holds what identifies each suite's tasks, such as ids.
+    """Group suites by shared identities of tasks, such as ids: suite -> family, named after its first suite.
 
     >>> families_by_overlap({"lite": {"a", "b"}, "full": {"a", "b", "c", "d"}, "other": {"x"}})
     {'full': 'full', 'lite': 'full', 'other': 'other'}

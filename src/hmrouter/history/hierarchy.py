@@ -29,7 +29,7 @@ NEWTON = 20
 
 
 class Hierarchy:
-    """The fitted model."""
+    """The fitted model: variances, and the posterior of theta."""
 
     def __init__(self, points: Sequence[Point], tasks: Floats, mean: Floats, variances: Mapping[str, float]) -> None:
         """Points with the number of tasks and the mean score of each; the posterior is computed here."""
@@ -55,7 +55,7 @@ class Hierarchy:
         return float(common @ self._weights), float(np.sqrt(max(left, 0.0) + self.variances["suite"]))
 
     def reach(self, points: Sequence[Point]) -> tuple[Floats, Floats]:
-        """Expected theta, (points,), and what the evidence explains of each point, (points, evidence).
+        """Compute the expected theta, (points,), and what the evidence explains of each point, (points, evidence).
 
         The second is the dear part of `cov_by_reach`, worth keeping.
         """
@@ -65,7 +65,7 @@ class Hierarchy:
         return np.asarray(to @ self._weights), np.asarray(solve_triangular(factor, to.T, lower=lower)).T
 
     def cov_by_reach(self, a: Sequence[Point], reach_a: Floats, b: Sequence[Point], reach_b: Floats) -> Floats:
-        """Posterior covariance (a, b) of points whose `reach` is known."""
+        """Compute the posterior covariance (a, b) of points whose `reach` is known."""
         return np.asarray(self._cov(a, b) - reach_a @ reach_b.T)
 
     def _cov(self, a: Sequence[Point], b: Sequence[Point]) -> Floats:
@@ -77,7 +77,7 @@ class Hierarchy:
         return np.asarray(cho_solve(self._factor, right))
 
     def _solve(self) -> tuple[Any, Floats]:
-        """The factor of K + W^-1 at the mode, and the weights K^-1 theta; Newton's method, damped by halving."""
+        """Find the factor of K + W^-1 at the mode, and the weights K^-1 theta; Newton's method, damped by halving."""
         from scipy.linalg import cho_factor, cho_solve
 
         k = covariance(self.points, self.points, self.variances)
@@ -97,7 +97,7 @@ class Hierarchy:
 
 
 def covariance(a: Sequence[Point], b: Sequence[Point], variances: Mapping[str, float]) -> Floats:
-    """The prior covariance of theta, (a, b)."""
+    """Compute the prior covariance of theta, (a, b)."""
     out = np.full((len(a), len(b)), COMMON)
     for term in TERMS:
         out += variances[term] * shared(term, a, b)
@@ -105,13 +105,13 @@ def covariance(a: Sequence[Point], b: Sequence[Point], variances: Mapping[str, f
 
 
 def empirical_logits(tasks: Floats, mean: Floats) -> tuple[Floats, Floats]:
-    """Logits of the means with half a success and half a failure added, and their sampling variances."""
+    """Compute logits of the means with half a success and half a failure added, and their sampling variances."""
     p = (mean * tasks + 0.5) / (tasks + 1.0)
     return logit(p), 1.0 / ((tasks + 1.0) * p * (1.0 - p))
 
 
 def learn_variances(points: Sequence[Point], z: Floats, spread: Floats) -> dict[str, float]:
-    """The variances that make the logits z with sampling variances `spread` most likely."""
+    """Find the variances that make the logits z with sampling variances `spread` most likely."""
     from scipy.linalg import cho_factor, cho_solve
     from scipy.optimize import minimize
 

@@ -1,4 +1,4 @@
-"""The table of public results that ships with the package, a user's own beside it, and what they say about a suite."""
+"""The table of public results that ships with the package, a user's own beside it, and the prior they give a suite."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RESULTS, VARIANCES, HIDDEN = "public_results.csv", "public_variances.json", "pub
 
 @cache
 def shipped() -> tuple[Record, ...]:
-    """The records of the shipped table.
+    """Read the records of the shipped table.
 
     >>> len({record.suite for record in shipped()})
     13
@@ -43,7 +43,7 @@ def shipped() -> tuple[Record, ...]:
 
 
 def fingerprint() -> str:
-    """What identifies the shipped table."""
+    """Hash the shipped table, to tell it from another version."""
     return hashlib.sha256(_shipped_text().encode()).hexdigest()
 
 
@@ -55,15 +55,15 @@ class HistoryTables:
         self._hidden = self.folder.path / HIDDEN
 
     def names(self) -> list[str]:
-        """The tables in use, the shipped one first."""
+        """List the tables in use, the shipped one first."""
         return [*([] if self._hidden.exists() else [PUBLIC]), *self.folder.names()]
 
     def read(self, name: str) -> list[Record]:
-        """The records of one table."""
+        """Read the records of one table."""
         return list(shipped()) if name == PUBLIC else self.folder.read(name)
 
     def records(self) -> list[Record]:
-        """The records of all tables in use, a user's first: of equal ones theirs count.
+        """Read the records of all tables in use, a user's first: of equal ones theirs count.
 
         A suite that is named like a shipped one is of the same family, unless its table says of which.
         """
@@ -73,7 +73,7 @@ class HistoryTables:
         return [*own, *(shipped() if PUBLIC in self.names() else ())]
 
     def add(self, file: Path, name: str | None = None) -> tuple[str, bool, list[str]]:
-        """Keep a table: its name, whether it took the place of another, and what is wrong with it; then it is not kept.
+        """Keep a table unless it has problems; return its name, whether it replaced another, and the problems.
 
         >>> HistoryTables().add(Path("public.csv"))
         Traceback (most recent call last):
@@ -104,11 +104,11 @@ class HistoryTables:
             raise OutputError(f"cannot remove {self._hidden}: {e.strerror or e}") from e
 
 
-# -- what they say --------------------------------------------------------------------------------------------------
+# -- the prior they give -------------------------------------------------------------------------------------------
 
 
 def believe(records: Sequence[Record], suites: Collection[str] = ()) -> SuiteBelief | None:
-    """What the records say about a workload of these suites, whose own families have no say; None if none are left.
+    """Predict routes on these suites from records of other families; None if there are no such records.
 
     What is learned from the shipped table is shipped with it. From any other history it is learned here, in seconds.
     """
@@ -123,7 +123,7 @@ def believe(records: Sequence[Record], suites: Collection[str] = ()) -> SuiteBel
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Linear algebra in one thread: a history's matrices are small, and threads would wait for each other."""
+    """Run linear algebra in one thread: a history's matrices are small, and threads would wait for each other."""
     import scipy.linalg  # noqa: F401 - only a library that is there can be told how many threads to use
     from threadpoolctl import threadpool_limits
 
@@ -142,7 +142,7 @@ class SuiteCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What a router knows from elsewhere, in numbers."""
+    """The evidence from other suites behind a router, in numbers."""
 
     own_outcomes: int
     """Executions of the workload itself that it knows."""
@@ -157,7 +157,7 @@ class Background:
 
     @classmethod
     def of(cls, records: Sequence[Record], own_outcomes: int) -> Self:
-        """Count."""
+        """Count suites, routes and dates of the records."""
         dates = sorted(r.date for r in records if r.date)
         public = sorted({r.suite for r in records if r.source})
         own = sorted({r.suite for r in records if not r.source})
@@ -168,14 +168,14 @@ class Background:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Self:
-        """What `dataclasses.asdict` gave, also by way of JSON."""
+        """Restore what `dataclasses.asdict` gave, also by way of JSON."""
         own_outcomes, records, routes = (int(kept[key]) for key in ("own_outcomes", "records", "routes"))
         public, own = (tuple(map(str, kept[key])) for key in ("public_suites", "own_suites"))
         return cls(own_outcomes, records, routes, public, own, str(kept["oldest"]), str(kept["newest"]))
 
     @property
     def note(self) -> str:
-        """What stands behind an answer, in a few words.
+        """The evidence behind an answer, in a few words.
 
         >>> Background.of(shipped(), 0).note
         'public evidence only'
@@ -192,7 +192,7 @@ class Background:
 
 
 def count_suites(records: Iterable[Record]) -> dict[Route, SuiteCounts]:
-    """Route -> in how many suites it was run."""
+    """Count, for each route, the suites in which it was run."""
     out: dict[Route, SuiteCounts] = {}
     for record in once_per_family(records):
         public, own = out.get(record.route, SuiteCounts(0, 0))
@@ -205,7 +205,7 @@ def _shipped_text() -> str:
 
 
 def _learned_from_shipped() -> tuple[list[str], dict[str, float]] | None:
-    """Families that disagree with the rest, and variances; None where they are of another table or another model."""
+    """Read shipped variances and disagreeing families; None if they are of another table or another model."""
     kept = json.loads((files("hmrouter.data") / VARIANCES).read_text(encoding="utf-8"))
     current = kept["of"] == fingerprint() and set(kept["variances"]) == set(TERMS)
     return (kept["apart"], kept["variances"]) if current else None

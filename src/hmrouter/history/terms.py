@@ -1,4 +1,4 @@
-"""What two routes, each on some suite, have in common: the terms of the hierarchical model.
+"""The terms of the hierarchical model: effects that two routes, each on some suite, have in common.
 
     theta = mu + suite + vendor + family + model + release + price + harness + harness family + vendor x harness + pair
           + suite x (release, vendor, model, harness family, harness, pair)
@@ -32,7 +32,7 @@ REMEMBERED = 4096
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A route on a suite, by what it is."""
+    """A route on a suite, described by its model and harness."""
 
     suite: str
     model: str
@@ -66,7 +66,7 @@ SLOPES: dict[str, Callable[[Point], float]] = {
     "release": lambda p: p.release,
     "price": lambda p: p.price,
 }
-"""What an effect is proportional to: newer models do better, and dearer ones."""
+"""Quantities that an effect is proportional to: newer models do better, and dearer ones."""
 SLOPES_BY_SUITE = {"suite_release": "release"}
 """Slopes that differ from suite to suite."""
 TERMS = (*LABELS, *SLOPES, *SLOPES_BY_SUITE)
@@ -78,7 +78,7 @@ def points_of(routes: Sequence[Route], suites: Sequence[str]) -> list[Point]:
 
 
 def shared(term: str, a: Sequence[Point], b: Sequence[Point]) -> Floats:
-    """What two points share of a term's effect, (a, b): 1 or 0 for a label, a product for a slope."""
+    """Compute how much of a term's effect two points share, (a, b): 1 or 0 for a label, a product for a slope."""
     if term in SLOPES:
         return np.outer(_values(term, a), _values(term, b))
     if term in SLOPES_BY_SUITE:
@@ -90,7 +90,7 @@ def shared(term: str, a: Sequence[Point], b: Sequence[Point]) -> Floats:
 
 
 def traits(routes: Sequence[Route]) -> Floats:
-    """What the slopes are over, (routes, slopes): the age and the price of each route's model, 0 where unknown."""
+    """List the quantities of slopes, (routes, slopes): the age and the price of each route's model, 0 where unknown."""
     points = points_of(routes, [""] * len(routes))
     return np.array([_values(slope, points) for slope in SLOPES]).T
 

@@ -32,7 +32,7 @@ def is_archive(path: Path) -> bool:
 
 @contextmanager
 def unpacked(path: Path, budget: Budget, notes: Notes) -> Iterator[Path]:
-    """The folder in which an archive lies unpacked, named after it; it is gone afterwards.
+    """Unpack an archive into a folder named after it, which is gone afterwards.
 
     The budget is the outermost archive's: what is inside it shares that. Links and devices are left out and noted.
     """
@@ -50,7 +50,7 @@ def unpacked(path: Path, budget: Budget, notes: Notes) -> Iterator[Path]:
 
 
 def _stem(path: Path) -> str:
-    """The name without what says that it is an archive; a benchmark at its top gets this as its name."""
+    """Drop the endings that mark an archive; a benchmark at its top gets this as its name."""
     while path.suffix.lower() in _ENDINGS:
         path = path.with_suffix("")
     return path.name.strip(".") or "archive"

@@ -1,4 +1,4 @@
-"""The one table of what an outcome's fields are called in CSV, JSONL and Parquet, and how they are read."""
+"""The one table of the column names of an outcome's fields in CSV, JSONL and Parquet, and of how they are read."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def is_tar(path: Path) -> bool:
 
 
 def tar_members(path: Path) -> Iterator[Member]:
-    """The members, in the order of the archive; whatever is wrong with it is a `LogError`."""
+    """Read the members, in the order of the archive; whatever is wrong with it is a `LogError`."""
     with _unpacked(path) as stream:
         watched = _HeaderLimiter(path, stream)
         try:
@@ -77,7 +77,7 @@ def _blocks(path: Path, archive: tarfile.TarFile, member: tarfile.TarInfo) -> It
 
 
 def _check_end(rest: bytes, stream: _Stream) -> None:
-    """An archive ends with zeros; and only at the very end does compressed data say whether it is whole."""
+    """Check that an archive ends with zeros; only at the very end does compressed data say whether it is whole."""
     if len(rest) < tarfile.BLOCKSIZE or rest.strip(b"\0"):
         raise tarfile.ReadError("no end mark where the members end")
     behind = 0
@@ -88,7 +88,7 @@ def _check_end(rest: bytes, stream: _Stream) -> None:
 
 
 class _HeaderLimiter:
-    """What the standard library reads from: remembers the last of it, and bounds what is read for headers."""
+    """A stream for the standard library that bounds what is read for headers and remembers the last bytes."""
 
     def __init__(self, path: Path, stream: _Stream) -> None:
         self.allowance: int | None = HEADER_LIMIT
@@ -108,7 +108,7 @@ class _HeaderLimiter:
         return block
 
     def since(self, offset: int) -> bytes:
-        """What was read from a place on, which was a short while ago."""
+        """Return the bytes read from a place on, which was a short while ago."""
         return self._last[max(0, offset - (self._read - len(self._last))) :]
 
 
@@ -127,7 +127,7 @@ class _Decoder(Protocol):
 
 
 class _Decompressor:
-    """bzip2 or xz data, decoded in blocks. The standard library's own files do not bound the memory of xz."""
+    """Decodes bzip2 or xz data in blocks. The standard library's own files do not bound the memory of xz."""
 
     def __init__(self, path: Path, raw: BinaryIO, start: Callable[[], _Decoder]) -> None:
         self._path, self._raw, self._start = path, raw, start

@@ -1,4 +1,4 @@
-"""A path -> the logs in it: a file, a directory that is one log, a folder or an archive of any of these.
+"""Finding the logs at a path: a file, a directory that is one log, a folder or an archive of any of these.
 
 Each log found is a `Log` and is imported on its own: one that is refused does not undo the others.
 """
@@ -28,7 +28,7 @@ NOTED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """One log: where it is and who reads it. One from an archive can be read until the next one is asked for."""
+    """A log that was found, with the reader for it. One from an archive can be read until the next one is asked for."""
 
     path: Path
     reader: Reader
@@ -39,7 +39,7 @@ class Log:
         object.__setattr__(self, "name", shown(self.path))  # now: the archive is closed before the summary is written
 
     def read(self, request: Request) -> Iterator[Outcome]:
-        """Its outcomes; a `LogError` at the end if a record was refused and the request does not skip those."""
+        """Read its outcomes; a `LogError` at the end if a record was refused and the request does not skip those."""
         yield from self.reader.read(self.path, request)
         request.refusals.raise_any()
 
@@ -51,7 +51,7 @@ def logs_at(
     format: str = "auto",
     mapping: Mapping[str, str] | None = None,
 ) -> Generator[Log, None, None]:
-    """The logs at a path, in the order of their names; at least one, or a `LogError`.
+    """Find the logs at a path, in the order of their names; at least one, or a `LogError`.
 
     Whoever does not ask for all of them closes it: an archive lies unpacked while its logs are read.
 
@@ -74,7 +74,7 @@ def logs_at(
 
 
 def recognise(path: Path, readers: Sequence[Reader]) -> Reader | None:
-    """The first reader that takes the path for its own; the particular stand before the general."""
+    """Find the first reader that takes the path for its own; the particular stand before the general."""
     try:
         return next((reader for reader in readers if reader.sniff(path)), None)
     except OSError as error:
@@ -90,7 +90,7 @@ def _named(readers: Sequence[Reader], format: str) -> Sequence[Reader]:
 
 
 class _Walk:
-    """One walk: what it looks for, and what it met."""
+    """One walk through a folder or archive, with the notes it makes."""
 
     def __init__(self, readers: Sequence[Reader], notes: Notes, mapping: Mapping[str, str]) -> None:
         self._readers, self._notes, self._mapping = readers, notes, mapping
@@ -100,7 +100,7 @@ class _Walk:
         """Harnesses whose own output was met."""
 
     def logs(self, path: Path, depth: int = 0, budget: Budget | None = None) -> Iterator[Log]:
-        """The logs at a path that lies so deep in the one that was given, perhaps in an archive with that budget."""
+        """Find the logs at a path that lies so deep in the given one, perhaps in an archive with that budget."""
         folder = os.path.isdir(path)
         if not folder and not head(path):
             raise problem(path, "is empty")
@@ -119,7 +119,7 @@ class _Walk:
             self._skip(path)
 
     def nothing(self, path: Path) -> str:
-        """What to say where no log was found."""
+        """Explain that no log was found, by what was."""
         known = ", ".join(reader.name for reader in self._readers)
         if self._outputs:
             return (
@@ -151,7 +151,7 @@ class _Walk:
                     self._note(str(error))
 
     def _reason_against(self, path: Path, reader: Reader | None, depth: int) -> str:
-        """Why a path is passed over, "" if it is not."""
+        """Say why a path is passed over, "" if it is not."""
         if reader is None and not os.path.isdir(path):
             return self._output(path)
         real = os.path.realpath(path)

@@ -36,7 +36,7 @@ def is_zip(path: Path) -> bool:
 
 @contextmanager
 def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    """An archive with its table of contents, for looking into it; whatever is wrong with it is a `LogError`."""
+    """Open an archive with its table of contents; whatever is wrong with it is a `LogError`."""
     with open_bytes(path, unpack=False) as raw:
         try:
             with zipfile.ZipFile(cast(IO[bytes], _ReadLimiter(path, raw))) as archive:
@@ -46,7 +46,7 @@ def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def zip_members(path: Path) -> Iterator[Member]:
-    """The members, in the order of the archive; whatever is wrong with it is a `LogError`."""
+    """Read the members, in the order of the archive; whatever is wrong with it is a `LogError`."""
     with open_zip(path) as archive:
         for info in archive.infolist():
             # Some packers of Windows write backslashes.

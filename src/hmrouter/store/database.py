@@ -30,7 +30,7 @@ _DRIVERS = {
     "postgresql+psycopg": "postgresql+psycopg",
 }
 
-# A part of the database's message -> what to do about it.
+# A part of the database's message -> the next step.
 _NEXT_STEPS = {
     "file is not a database": "give the path of another file",
     "unable to open database file": "its folder must exist and be writable",
@@ -55,7 +55,7 @@ _CONNECT_SECONDS = 10
 
 
 def parse(text: str) -> URL:
-    """The store's address, or a refusal that names the right form.
+    """Read a store's address; one that is none is refused with the right form.
 
     >>> parse("postgres://me@db.example/runs").drivername
     'postgresql+psycopg'
@@ -83,7 +83,7 @@ def parse(text: str) -> URL:
 
 
 def shown(url: URL) -> str:
-    """The address for messages: never with a password.
+    """Write the address for messages, never with a password.
 
     >>> shown(parse("postgresql://me:secret@db.example/runs?sslpassword=secret"))
     'postgresql+psycopg://me:***@db.example/runs'
@@ -93,7 +93,7 @@ def shown(url: URL) -> str:
 
 
 def without_secrets(message: str, url: URL) -> str:
-    """A database's message with any password of the address blotted out.
+    """Blot out any password of the address in a database's message.
 
     >>> without_secrets("no entry for me:secret", parse("postgresql://me:secret@db.example/runs"))
     'no entry for me:***'
@@ -120,7 +120,7 @@ def _secret(key: str) -> bool:
 
 
 class TransactionKind(StrEnum):
-    """What a transaction is for."""
+    """The purpose of a transaction, which decides what it locks."""
 
     PLAIN = "plain"
     """Write; readers and, until the first write to the store, other writers go on."""
@@ -133,7 +133,7 @@ class TransactionKind(StrEnum):
 
 
 def open_engine(url: URL, timeout: float) -> Engine:
-    """An engine for the address; `timeout` is how many seconds it waits for another writer."""
+    """Open an engine for the address; `timeout` is how many seconds it waits for another writer."""
     if url.get_backend_name() == "sqlite":
         return _sqlite_engine(url, timeout)
     return _postgresql_engine(url, timeout)
@@ -141,14 +141,14 @@ def open_engine(url: URL, timeout: float) -> Engine:
 
 @contextmanager
 def transaction(engine: Engine, begin: TransactionKind = TransactionKind.PLAIN) -> Iterator[Connection]:
-    """One transaction on a connection of its own; committed at the end, rolled back by an exception."""
+    """Run one transaction on a connection of its own; committed at the end, rolled back by an exception."""
     with engine.connect().execution_options(hmrouter_begin=begin) as conn, conn.begin():
         yield conn
 
 
 @contextmanager
 def outside_transaction(engine: Engine) -> Iterator[Connection]:
-    """A connection for statements that cannot be part of a transaction."""
+    """Open a connection for statements that cannot be part of a transaction."""
     options: dict[str, Any] = {"hmrouter_begin": TransactionKind.NOT}
     if engine.dialect.name == "postgresql":  # the driver of SQLite begins nothing by itself, see below
         options["isolation_level"] = "AUTOCOMMIT"
@@ -157,7 +157,7 @@ def outside_transaction(engine: Engine) -> Iterator[Connection]:
 
 
 def insert(conn: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """An INSERT that knows ON CONFLICT, which both databases spell alike."""
+    """Make an INSERT that knows ON CONFLICT, which both databases spell alike."""
     return postgresql.insert(table) if conn.dialect.name == "postgresql" else sqlite.insert(table)
 
 

@@ -1,4 +1,4 @@
-"""Many outcomes in, all or nothing.
+"""Adding many outcomes, all or nothing, and the report of it.
 
 Outcomes are first staged in temporary tables, batch by batch, so that memory stays constant and nobody waits for a
 slow reader of logs. Then four statements merge them into the store. Each inserts in the order of its table's key, and
@@ -37,7 +37,10 @@ _COMPARED = ("score", "status", "cost", "input_tokens", "cached_tokens", "output
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What came of adding outcomes. All but `new`, `known` and `differing` describe what was given, new or known."""
+    """Counts after adding outcomes. All but `new`, `known` and `differing` are of everything given, new or known.
+
+    The database counts, so that memory does not grow with their number.
+    """
 
     new: int
     """Outcomes that the store did not have."""
@@ -58,7 +61,7 @@ class AddReport:
 
 
 def batches(incoming: Iterable[Outcome]) -> Iterator[list[Outcome]]:
-    """The outcomes in lists that are small beside the program itself."""
+    """Cut a stream of outcomes into lists that are small beside the program itself."""
     iterator = iter(incoming)
     while batch := list(itertools.islice(iterator, BATCH)):
         yield batch
@@ -114,7 +117,7 @@ def _stage_tasks(
 
 
 def _merge(conn: Connection) -> int:
-    """Move what is staged to its place; the number of outcomes that are new."""
+    """Move what is staged to its place and return the number of outcomes that are new."""
     if conn.dialect.name == "postgresql":
         for table in STAGED:
             conn.exec_driver_sql(f"ANALYZE {table.name}")  # nobody else does it for temporary tables
@@ -178,7 +181,7 @@ def _has_gap(old: Any, new: Any) -> ColumnElement[bool]:
 
 
 def _filled(old: Any, new: Any) -> dict[str, ColumnElement[Any]]:
-    """What is known stays; what is missing comes from the other row.
+    """Keep the known values of a task and take the missing ones from the other row.
 
     A hash is known for good: a text that was dropped, or never kept, does not come back with the next import.
     """
@@ -190,7 +193,7 @@ def _filled(old: Any, new: Any) -> dict[str, ColumnElement[Any]]:
 
 
 def _report(conn: Connection, total: int, new: int) -> AddReport:
-    """Describe what is staged, after it was merged into the store."""
+    """Count what is staged, after it was merged into the store."""
     staged = staged_outcomes.c
     with_cost, with_token_cost = conn.execute(select(func.count(staged.cost), func.count(staged.token_cost))).one()
     per_status = select(staged.status, func.count().label("number")).group_by(staged.status).order_by(staged.status)
@@ -212,7 +215,7 @@ def _distinct(conn: Connection, rows: Select[Any]) -> int:
 
 
 def _differing(conn: Connection) -> int:
-    """A new outcome equals its kept one, so that only known ones are found."""
+    """Count staged outcomes that differ from the stored one; a new outcome equals it, so only known ones are found."""
     kept, staged = outcomes.c, staged_outcomes.c
     same_key = and_(
         kept.task_id == tasks.c.id, kept.route_id == routes.c.id, kept.run_id == runs.c.id, kept.trial == staged.trial

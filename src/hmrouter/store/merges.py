@@ -25,7 +25,7 @@ class Merge:
 
 
 def merged_routes() -> Subquery:
-    """The routes as they are read: `id`, `model`, `harness`."""
+    """Select the routes as they are read: `id`, `model`, `harness`."""
     models, harnesses = merges.alias("merged_models"), merges.alias("merged_harnesses")
     return (
         select(
@@ -40,13 +40,13 @@ def merged_routes() -> Subquery:
 
 
 def all_merges(conn: Connection) -> list[Merge]:
-    """All merges, by kind and name."""
+    """List all merges, by kind and name."""
     rows = conn.execute(select(merges.c.kind, merges.c.name, merges.c.into_name).order_by(merges.c.kind, merges.c.name))
     return [Merge(*row) for row in rows]
 
 
 def names(conn: Connection) -> dict[str, dict[str, int]]:
-    """Outcomes per model and per harness, by the names that they are stored under."""
+    """Count the outcomes per model and per harness, by the names that they are stored under."""
     per_route = select(outcomes.c.route_id, func.count().label("number")).group_by(outcomes.c.route_id).subquery()
     rows = conn.execute(select(routes, per_route).join(per_route, per_route.c.route_id == routes.c.id)).all()
     found: dict[str, dict[str, int]] = {}

@@ -1,4 +1,4 @@
-"""How a store gets to the present schema from any released version.
+"""Bringing a store of any earlier version to the present schema.
 
 A migration is a numbered function that is never edited once it is released; a new one goes to the end of
 `MIGRATIONS`. All missing steps run in one transaction, so that a store is never between two versions.
@@ -91,7 +91,7 @@ def migrate(engine: Engine, *, create: bool, timeout: float, steps: Sequence[Mig
 
 
 def version_of(conn: Connection) -> int:
-    """The number of the last migration that the store has seen; 0 for an empty database."""
+    """Read the number of the last migration that the store has seen; 0 for an empty database."""
     if not inspect(conn).has_table(schema_version.name):
         return 0
     return conn.scalar(select(func.max(schema_version.c.version))) or 0

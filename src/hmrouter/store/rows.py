@@ -23,7 +23,7 @@ _NAME_BYTES = 1000
 
 
 def task_row(task: Task, keep_text: bool) -> Row:
-    """A task as it is staged; without its text where that is not to be kept."""
+    """Write a task as a row to stage; without its text where that is not to be kept."""
     text = task.text if keep_text else ""
     _check_text(task, text + task.text_hash)
     return {
@@ -36,7 +36,7 @@ def task_row(task: Task, keep_text: bool) -> Row:
 
 
 def outcome_row(outcome: Outcome, position: int) -> Row:
-    """An outcome as it is staged; `position` is its place in the import."""
+    """Write an outcome as a row to stage; `position` is its place in the import."""
     together = "".join(outcome.key)
     versions = (outcome.model_version, outcome.harness_version, outcome.dataset_version)
     _check_text(outcome.task, "".join((together, *versions)))
@@ -65,14 +65,14 @@ def outcome_row(outcome: Outcome, position: int) -> Row:
 
 
 def task_of(row: Any) -> Task:
-    """A task from its row; with the hash of its text where the text was not kept."""
+    """Read a task from its row; with the hash of its text where the text was not kept."""
     withheld = row.text_hash if row.text_hash and not row.text else ""
     meta = json.loads(row.meta) if row.meta else {}
     return Task(id=row.task, suite=row.suite, text=row.text, meta=meta, text_hash=withheld)
 
 
 def outcome_of(row: Any, task: Task, route: Route) -> Outcome:
-    """An outcome from its row, on a task and a route that it shares with others."""
+    """Read an outcome from its row, on a task and a route that it shares with others."""
     return Outcome(
         task, route, row.score,
         n_trials=row.n_trials, status=Status(row.status),
@@ -86,7 +86,7 @@ def outcome_of(row: Any, task: Task, route: Route) -> Outcome:
 
 
 def stream(conn: Connection, suite: str | None, merged: bool = True) -> Iterator[Outcome]:
-    """Outcomes in the order of suite, task, model, harness, source, run and trial.
+    """Read all outcomes, or one suite's, in the order of suite, task, model, harness, source, run and trial.
 
     Tasks come in a stream of their own beside the outcomes, so that the database does not sort a copy of the text with
     every outcome, and so that the outcomes of a task share one `Task`.

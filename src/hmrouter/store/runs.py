@@ -1,4 +1,4 @@
-"""The runs that outcomes came with: what there is, and forgetting one."""
+"""The runs that outcomes came with: listing them, and forgetting one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class ForgetReport:
-    """What went with a run."""
+    """Counts of what was removed with a run."""
 
     outcomes: int
     tasks: int
@@ -43,12 +43,12 @@ class ForgetReport:
 
 
 def keys(conn: Connection) -> set[tuple[str, str]]:
-    """Source and run of all runs; unlike `all_runs` it looks at no outcome."""
+    """List source and run of all runs; unlike `all_runs` it looks at no outcome."""
     return {(row.source, row.run) for row in conn.execute(select(runs.c.source, runs.c.run))}
 
 
 def all_runs(conn: Connection) -> list[RunInfo]:
-    """All runs, by source and run."""
+    """List all runs with their counts, by source and run."""
     table = outcomes.c
     suites: dict[int, list[str]] = defaultdict(list)
     pairs = select(table.run_id, tasks.c.suite).join_from(outcomes, tasks, tasks.c.id == table.task_id).distinct()
@@ -94,7 +94,7 @@ def forget(conn: Connection, run: str, source: str | None, where: str) -> Forget
 
 
 def _forget_vectors(conn: Connection, used: ColumnElement[bool]) -> None:
-    """Vectors of the texts of unused tasks; those of other texts, such as a harness's description, stay."""
+    """Remove the vectors of unused tasks' texts; those of other texts, such as a harness's description, stay."""
     hashes = select(tasks.c.text_hash).where(~used).except_(select(tasks.c.text_hash).where(used))
     conn.execute(delete(embeddings).where(embeddings.c.text_hash.in_(hashes)))
 

@@ -74,7 +74,7 @@ runs = Table(
 
 
 def _measured() -> list[Column[object]]:
-    """What an outcome says, apart from its key; fresh columns, because each belongs to one table."""
+    """Make the columns of an outcome apart from its key; fresh ones, because each belongs to one table."""
     return [
         Column("score", Double),
         Column("n_trials", BigInteger, nullable=False),
@@ -165,12 +165,12 @@ MEASURED = tuple(column.name for column in _measured())
 
 
 def now_us() -> int:
-    """The present."""
+    """Tell the present time as it is kept."""
     return time.time_ns() // 1000
 
 
 def microseconds(when: datetime) -> int:
-    """A time as it is kept; one without a zone is taken as UTC.
+    """Turn a time into microseconds as they are kept; one without a zone is taken as UTC.
 
     >>> microseconds(datetime(1970, 1, 2))
     86400000000
@@ -180,5 +180,5 @@ def microseconds(when: datetime) -> int:
 
 
 def moment(us: int | None) -> datetime | None:
-    """The time that was kept, in UTC, if there is one."""
+    """Turn kept microseconds back into a time in UTC, if there is one."""
     return None if us is None else _EPOCH + timedelta(microseconds=us)

@@ -92,7 +92,7 @@ class OutcomeStore:
             return report
 
     def outcomes(self, suite: str | None = None, *, merged: bool = True) -> Generator[Outcome, None, None]:
-        """All outcomes, or those of one suite, by suite, task, model, harness, source, run and trial.
+        """Read all outcomes, or those of one suite, by suite, task, model, harness, source, run and trial.
 
         They come one at a time, as they were when the first was asked for; a task's outcomes share one `Task`. Times
         come back in UTC, merged names as what they are merged into, or as they are stored without `merged`.
@@ -113,32 +113,32 @@ class OutcomeStore:
     # -- what there is ------------------------------------------------------------------------------------------
 
     def count(self) -> int:
-        """How many outcomes there are."""
+        """Count the outcomes."""
         with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return summary.count(conn)
 
     def suites(self) -> dict[str, int]:
-        """How many outcomes each suite has."""
+        """Count the outcomes of each suite."""
         with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return summary.suites(conn)
 
     def run_keys(self) -> set[tuple[str, str]]:
-        """Source and run of all runs, at once."""
+        """List source and run of all runs, without counting their outcomes."""
         with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return runs.keys(conn)
 
     def runs(self) -> list[RunInfo]:
-        """The runs that outcomes came with, by source and run."""
+        """List the runs that outcomes came with, by source and run."""
         with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return runs.all_runs(conn)
 
     def names(self) -> dict[str, dict[str, int]]:
-        """How many outcomes each "model" and each "harness" has, under the names as stored, before merges."""
+        """Count the outcomes of each "model" and each "harness", under the names as stored, before merges."""
         with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return merges.names(conn)
 
     def summary(self) -> Summary:
-        """What the store holds, in numbers."""
+        """Count what the store holds."""
         with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return summary.summary(conn)
 
@@ -158,14 +158,14 @@ class OutcomeStore:
             merges.split(conn, kind, name, self._where)
 
     def merges(self) -> list[Merge]:
-        """The names that are read as another one, by kind and name."""
+        """List the names that are read as another one, by kind and name."""
         with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return merges.all_merges(conn)
 
     # -- what is kept for how long ------------------------------------------------------------------------------
 
     def suite_settings(self) -> dict[str, SuiteSettings]:
-        """The settings of the suites that have any."""
+        """Read the settings of the suites that have any."""
         with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return suites.settings(conn)
 
@@ -176,21 +176,21 @@ class OutcomeStore:
             suites.change(conn, suite, half_life_days, text_days)
 
     def drop_texts(self, older_than_days: float, suite: str | None = None, now: datetime | None = None) -> int:
-        """Drop texts that were added so long ago, and keep their hashes; how many there were."""
+        """Drop texts that were added so long ago, keep their hashes, and return how many were dropped."""
         with self._transaction(TransactionKind.ALONE) as conn:
             if suite is not None:
                 self._require_suite(suite, summary.suites(conn))
             return suites.drop_texts(conn, older_than_days, suite, now_us() if now is None else microseconds(now))
 
     def vacuum(self) -> tuple[int, int]:
-        """Give back the room of what was removed; bytes before and after."""
+        """Give back the room of what was removed; return the bytes before and after."""
         with clear_errors(self._url):
             return summary.vacuum(self._open())
 
     # -- vectors ------------------------------------------------------------------------------------------------
 
     def vectors(self, embedder: str, hashes: Sequence[str]) -> dict[str, vectors.Vector]:
-        """The cached vectors of an embedder by `text_hash`; those that are not cached are left out."""
+        """Look up cached vectors of an embedder by `text_hash`; those that are not cached are left out."""
         with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return vectors.get(conn, embedder, hashes)
 
@@ -268,6 +268,6 @@ class OutcomeStore:
 
 @contextmanager
 def _throw_away() -> Iterator[OutcomeStore]:
-    """A store for a while; on disk, because what is put into it may not fit into memory."""
+    """Make a store that is removed afterwards; on disk, because what is put into it may not fit into memory."""
     with tempfile.TemporaryDirectory(prefix="hmrouter-") as folder, OutcomeStore(f"sqlite:///{folder}/tmp.db") as store:
         yield store

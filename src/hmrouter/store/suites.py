@@ -37,13 +37,13 @@ class SuiteSettings:
 
 
 def settings(conn: Connection) -> dict[str, SuiteSettings]:
-    """The suites for which something is set."""
+    """Read the settings of the suites that have any."""
     rows = conn.execute(select(suites).order_by(suites.c.suite))
     return {row.suite: SuiteSettings(row.half_life_days, row.text_days) for row in rows}
 
 
 def change(conn: Connection, suite: str, half_life_days: Days, text_days: Days) -> None:
-    """Change what is given."""
+    """Change the settings that are given; `UNCHANGED` leaves one as it is, None switches it off."""
     old = settings(conn).get(suite, SuiteSettings())
     new = SuiteSettings(
         _checked("half_life_days", old.half_life_days if half_life_days is UNCHANGED else half_life_days),
@@ -56,7 +56,7 @@ def change(conn: Connection, suite: str, half_life_days: Days, text_days: Days) 
 
 
 def drop_texts(conn: Connection, older_than_days: float, suite: str | None, now: int) -> int:
-    """Drop texts that have been here so long; how many."""
+    """Drop texts that have been here so long and return how many were dropped."""
     if not older_than_days >= 0:  # also refuses NaN
         raise UsageError(f"older_than_days {older_than_days} is not a number of days; give at least 0")
     old = _old(older_than_days, now)

@@ -1,4 +1,4 @@
-"""What a store holds, in numbers."""
+"""Counts of what a store holds, the room it takes, and giving back what it no longer needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hmrouter.store.schema import KEPT, moment, outcomes, runs, tasks
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a store holds; merged names count as one."""
+    """Counts of what a store holds; merged names count as one."""
 
     outcomes: int
     tasks: int
@@ -40,7 +40,7 @@ class Summary:
 
 
 def summary(conn: Connection) -> Summary:
-    """Count everything."""
+    """Count everything in the store."""
     table, route = outcomes.c, merged_routes()
     counted = select(
         func.count().label("outcomes"),
@@ -75,7 +75,7 @@ def summary(conn: Connection) -> Summary:
 
 
 def suites(conn: Connection) -> dict[str, int]:
-    """Outcomes per suite."""
+    """Count the outcomes of each suite."""
     per_suite = (
         select(tasks.c.suite, func.count().label("number"))
         .join_from(tasks, outcomes, outcomes.c.task_id == tasks.c.id)
@@ -86,12 +86,12 @@ def suites(conn: Connection) -> dict[str, int]:
 
 
 def count(conn: Connection) -> int:
-    """All outcomes."""
+    """Count all outcomes."""
     return conn.scalar(select(func.count()).select_from(outcomes)) or 0
 
 
 def size(conn: Connection) -> int:
-    """Bytes: the pages of a SQLite database; on a server, the store's own tables with their indexes."""
+    """Measure the bytes of a SQLite database's pages or, on a server, of the store's own tables with their indexes."""
     if conn.dialect.name == "sqlite":
         pages, of_bytes = (conn.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size"))
         return int(pages * of_bytes)
@@ -100,7 +100,7 @@ def size(conn: Connection) -> int:
 
 
 def vacuum(engine: Engine) -> tuple[int, int]:
-    """Bytes before and after.
+    """Give back the room of what was removed; return the bytes before and after.
 
     SQLite writes the file anew. PostgreSQL, which others may be working with, makes room inside its tables and gives
     back only what lies free at their ends.

@@ -24,7 +24,7 @@ from hmrouter.logs.json_file import open_document, top_keys
 from hmrouter.types import DEFAULT_SUITE, Outcome
 
 SCORE_KEYS = ("score", "reward", "success")
-"""What benchmarks call a task's own score, for uploads that list no successful and failed tasks."""
+"""Keys of a task's own score in the various benchmarks, for uploads that list no successful and failed tasks."""
 KEPT_LIMIT = 64 * 2**20
 """Characters kept of one file: ids, task texts, times."""
 
@@ -32,7 +32,7 @@ _DEEPEST = 4
 
 
 class HalUploadReader:
-    """What the HAL harness writes at the end of a run, and uploads."""
+    """A file that the HAL harness writes at the end of a run, and uploads."""
 
     name = "hal-upload"
 
@@ -64,7 +64,7 @@ class HalUploadReader:
 
 @dataclass
 class _Upload:
-    """What is kept of a file."""
+    """The part of a file that is kept in memory."""
 
     config: dict[tuple[str, ...], Any] = field(default_factory=dict)
     successful: list[Any] = field(default_factory=list)
@@ -81,7 +81,7 @@ class _Upload:
     tokens: float = 0.0
 
     def scores(self) -> dict[str, Any]:
-        """Task -> score. HAL lists a task whose agent crashed as failed; what it could do is not known."""
+        """Score each task. HAL lists a task whose agent crashed as failed; what it could do is not known."""
         found: dict[str, Any] = dict(scores_of(self.successful, self.failed))
         found = found or self.own_scores | dict.fromkeys(sorted(self.broken))
         if not found:
@@ -93,7 +93,7 @@ class _Upload:
         return {task: score if score or task not in self.broken else None for task, score in found.items()}
 
     def take(self, keys: tuple[str, ...], value: Any) -> bool:
-        """Keep a scalar if it is one of those wanted; whether it was."""
+        """Keep a scalar if it is one of those wanted; return whether it was."""
         match keys:
             case ("config", *rest):
                 self.config[tuple(rest)] = value
@@ -160,7 +160,7 @@ def _scan(path: Path) -> _Upload:
 
 
 def _scalars(path: Path) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The scalars near the top of a document, each with the keys that lead to it; `[]` is any place of an array."""
+    """Stream the scalars near the top of a document, each with the keys leading to it; `[]`: any place of an array."""
     import ijson
 
     with open_document(path) as stream:

@@ -177,7 +177,7 @@ def _total(results: Sequence[Record], key: str, convert: coerce.Convert) -> Any:
 
 
 def _seconds(places: Sequence[Record]) -> float | None:
-    """How long the agent worked: setting up and verifying are not the route's time."""
+    """Measure how long the agent worked: setting up and verifying are not the route's time."""
     spans = []
     for place in places:
         phase = _part(place, "agent_execution")
@@ -188,7 +188,7 @@ def _seconds(places: Sequence[Record]) -> float | None:
 
 
 def _version(folder: Path, source: str, identity: Record) -> str:
-    """The data set's version, which only the job's configuration tells, else the task's own."""
+    """Find the data set's version, which only the job's configuration tells, else the task's own."""
     with suppress(InputError):
         for data_set in _parts(load_document(folder.parent / CONFIG), "datasets"):
             if source and _get(data_set, "name") == source and (version := _name(data_set, "version")):
@@ -211,7 +211,7 @@ def _text(folder: Path, identity: Record, request: Request) -> str:
 
 
 def _get(record: Record, key: str) -> Any:
-    """The value of a key, also where a part of it was blanked out."""
+    """Get the value of a key, also where a part of it was blanked out."""
     if key in record:
         return record[key]
     return next((value for written, value in record.items() if REDACTED in written and _fits(written, key)), None)

@@ -31,7 +31,7 @@ from hmrouter.types import DEFAULT_SUITE, Outcome, Route, Status, Task
 GRADES = {"c": 1.0, "correct": 1.0, "p": 0.5, "partial": 0.5, "i": 0.0, "incorrect": 0.0, "n": 0.0, "noanswer": 0.0}
 GRADES |= {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 READ = {"id", "epoch", "input", "scores", "model_usage", "total_time", "started_at", "uuid", "error", "limit"}
-"""What is read of a sample, beside whether it was invalidated."""
+"""Fields that are read of a sample, beside whether it was invalidated."""
 
 Record = Mapping[str, Any]
 
@@ -69,7 +69,7 @@ class InspectReader:
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """What holds for all samples of a log."""
+    """The header of a log, which holds for all of its samples."""
 
     route: Route
     suite: str
@@ -177,7 +177,7 @@ def _solver(spec: Record, plan: Record) -> str:
 
 
 def _text(given: Any) -> str:
-    """The task as one text: what a conversation's system and user say before the model does."""
+    """Write the task as one text: what a conversation's system and user say before the model does."""
     if not isinstance(given, list):
         return coerce.text(given, "input")
     texts = []

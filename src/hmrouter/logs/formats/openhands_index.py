@@ -64,7 +64,7 @@ class OpenHandsIndexReader:
 
 @dataclass(frozen=True, slots=True)
 class _BenchmarkResults:
-    """One benchmark's results, and what holds for all of them."""
+    """The results of one benchmark, with the route and dates that hold for all of them."""
 
     file: Path
     route: Route
@@ -77,7 +77,7 @@ class _BenchmarkResults:
     def of(
         cls, file: Path, route: Route, model: str, metadata: Mapping[str, Any], scores: Mapping[str, Any]
     ) -> _BenchmarkResults:
-        """What `scores.json` says of the benchmark comes before what `metadata.json` says of all of them."""
+        """Describe a benchmark by `scores.json` or, where that is silent, by the `metadata.json` of all benchmarks."""
         said = {**metadata, **{key: value for key, value in scores.items() if value is not None}}
         try:
             versions = [coerce.name(said.get(key), key) for key in ("acp_agent_name", "acp_agent_version")]
@@ -94,7 +94,7 @@ class _BenchmarkResults:
             raise problem(file.parents[1], error, at=f"benchmark {file.stem}") from None
 
     def outcomes(self, request: Request) -> Iterator[Outcome]:
-        """The instances in the order of the file."""
+        """Read the instances in the order of the file."""
         results = load_document(self.file)
         run = content_hash(self.file)
         # A harness that reports no cost at all has 0.0 everywhere; then the published mean is all there is.
@@ -120,7 +120,7 @@ class _BenchmarkResults:
 
 
 def _scores(path: Path) -> dict[str, Mapping[str, Any]]:
-    """Benchmark -> its entry; nothing where there is no such file."""
+    """Read `scores.json`: benchmark -> its entry; nothing where there is no such file."""
     if not os.path.isfile(path):
         return {}
     entries = (entry for entry in stream_items(path, "item") if isinstance(entry, dict))
@@ -135,5 +135,5 @@ def _harness_by_place(path: Path) -> str | None:
 
 
 def _measured(value: object, field: str) -> float | None:
-    """Dollars; the Index writes 0.0 where nothing was measured."""
+    """Read dollars; the Index writes 0.0 where nothing was measured."""
     return coerce.number(value, field) or None

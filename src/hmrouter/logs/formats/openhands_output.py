@@ -65,7 +65,7 @@ def _output(path: Path) -> Path | None:
 
 
 def _shared_metadata(file: Path) -> Mapping[str, Any]:
-    """What holds for lines that bring no metadata of their own, as those of crashed executions never do."""
+    """Read the metadata for lines that bring none of their own, as those of crashed executions never do."""
     beside = file.with_name(METADATA)
     return load_document(beside) if stem(file) == "output" and os.path.isfile(beside) else {}
 
@@ -96,7 +96,7 @@ def _outcome(
 
 
 def _harness(metadata: Mapping[str, Any]) -> tuple[str, str]:
-    """OpenHands, or the harness that it drives, and the version."""
+    """Name OpenHands, or the harness that it drives, and the version."""
     kind = coerce.name(metadata.get("agent_type"), "agent_type")
     if kind.startswith("acp-"):
         return kind, coerce.name(metadata.get("acp_agent_version"), "acp_agent_version")
@@ -105,7 +105,7 @@ def _harness(metadata: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _usage(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Dollars and tokens; a 0 is written for what was not measured, a model without a known price among it."""
+    """Read dollars and tokens; a 0 is written for what was not measured, a model without a known price among it."""
     tokens = part(metrics, "accumulated_token_usage")
     keys = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens", "completion_tokens")
     prompt, read, write, completion = (coerce.integer(tokens.get(key), key) or 0 for key in keys)
@@ -120,7 +120,7 @@ def _usage(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _times(history: object, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Start and length by the first and the last event; older transcripts, lists of pairs, have no such times."""
+    """Find start and length by the first and the last event; older transcripts, lists of pairs, have no such times."""
     events = [event for event in history if isinstance(event, dict)] if isinstance(history, list) else []
     first, last = (coerce.moment(events[at].get("timestamp"), "timestamp") if events else None for at in (0, -1))
     return {

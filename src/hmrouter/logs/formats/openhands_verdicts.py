@@ -1,4 +1,4 @@
-"""Whether an OpenHands execution solved its task: its own line may tell, or a SWE-bench report beside the output."""
+"""Verdicts of OpenHands executions: from the execution's own line, or from a SWE-bench report beside the output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MACHINERY = re.compile(
 
 
 def report_beside(file: Path) -> Path | None:
-    """The verdicts beside an output; a plain `report.json` belongs to a plain `output.jsonl` only."""
+    """Find the report with verdicts beside an output; a plain `report.json` belongs to a plain `output.jsonl` only."""
     bare = stem(file)
     names = [f"{bare}.report.json", f"{bare}.swebench_eval.jsonl", *(["report.json"] if bare == "output" else [])]
     for beside in (file.with_name(name) for name in names):
@@ -40,7 +40,7 @@ def report_beside(file: Path) -> Path | None:
 
 
 def reported(report: Path, request: Request) -> dict[str, Verdict]:
-    """Task -> what the report says of it, where it says something."""
+    """Read a report: task -> verdict, where it gives one."""
     found: dict[str, Verdict] = {}
     if report.suffix == ".jsonl":
         for number, line in records(report, request):
@@ -57,7 +57,7 @@ def reported(report: Path, request: Request) -> dict[str, Verdict]:
 
 
 def verdict(record: Mapping[str, Any], reports: Mapping[str, Verdict]) -> Verdict:
-    """What the reports say of a line's task, else the line itself; a failure of the machinery is none of the route."""
+    """Judge a line by the reports, else by itself; a failure of the machinery is none of the route."""
     status, score = reports.get(coerce.name(record.get("instance_id"), "instance_id")) or _own_verdict(record)
     if not score and _MACHINERY.search(coerce.text(record.get("error"), "error")):
         return BROKEN
@@ -65,7 +65,7 @@ def verdict(record: Mapping[str, Any], reports: Mapping[str, Verdict]) -> Verdic
 
 
 def _own_verdict(record: Mapping[str, Any]) -> Verdict:
-    """What the line itself says."""
+    """Judge a line by what it says itself."""
     result = part(record, "test_result")
     for told in (part(record, "report"), part(result, "report"), result):
         score = coerce.score(told.get("resolved"), "resolved")

@@ -73,7 +73,7 @@ def _rows(path: Path, request: Request) -> Iterator[Row]:
 
 
 def _cells(array: Any, first: int, bad: dict[int, str], arrow: ModuleType) -> list[Any]:
-    """The values of a column; a row with one that cannot be kept is added to `bad` with the reason."""
+    """Read the values of a column; a row with one that cannot be kept is added to `bad` with the reason."""
     if arrow.types.is_timestamp(array.type) and array.type.unit == "ns":
         # Python's datetime has no nanoseconds, and no log needs them.
         array = array.cast(arrow.timestamp("us", array.type.tz), safe=False)

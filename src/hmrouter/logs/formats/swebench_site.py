@@ -72,7 +72,7 @@ class SweBenchSiteReader:
 
 @dataclass(frozen=True, slots=True)
 class _BoardEntry:
-    """One entry, understood."""
+    """An entry of a leaderboard whose model and harness are known."""
 
     folder: str
     dataset: str
@@ -115,7 +115,7 @@ class _BoardEntry:
 
 
 def suite_of(dataset: str) -> str:
-    """The suite of one of the SWE-bench data sets.
+    """Name the suite of one of the SWE-bench data sets.
 
     >>> suite_of("Verified"), suite_of("Test")
     ('swe-bench-verified', 'swe-bench')
@@ -124,7 +124,7 @@ def suite_of(dataset: str) -> str:
 
 
 def _run(entry: Mapping[str, Any], board: str, request: Request, seen: set[tuple[str, str]]) -> _BoardEntry | None:
-    """The run of an entry; None if it was seen in another track or says nothing about one route."""
+    """Read an entry; None if it was seen in another track or says nothing about one route."""
     folder = coerce.name(entry.get("folder"), "folder")
     label = coerce.name(entry.get("name"), "name")
     if not folder:

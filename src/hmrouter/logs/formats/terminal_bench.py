@@ -92,7 +92,7 @@ def _is_trial(file: Path) -> bool:
 
 
 def _trials(path: Path, limit: int | None = None) -> Iterator[Path]:
-    """The trials' files in the folder of a task, or of a run: a trial's folder lies in one with the task's name."""
+    """Find the trials' files in the folder of a task or a run: a trial's folder lies in one with the task's name."""
     for folder in islice(_folders(path), limit):
         for place in (folder, *islice(_folders(folder), limit)):
             file = place / RESULTS
@@ -111,7 +111,7 @@ def _folders(path: Path) -> list[Path]:
 
 
 def _records(path: Path, request: Request) -> Iterator[tuple[Path, Record, str, Any]]:
-    """Each trial with its file, the run's metadata and its place in the file."""
+    """Read each trial with its file, the run's metadata and its place in the file."""
     single = path if not os.path.isdir(path) else path / RESULTS
     files = [single] if single == path or os.path.isfile(single) else list(_trials(path))
     if not files:
