@@ -83,15 +83,15 @@ def bind(columns: Sequence[str], mapping: Mapping[str, str], unread: Collection[
     """
     places: dict[str, int] = {}
     for place, column in enumerate(columns):
-        if places.setdefault(_plain(column), place) != place:
+        if places.setdefault(plain_column(column), place) != place:
             raise InputError(f"column {column!r} appears twice; rename or remove one")
     at: dict[str, int] = {}
     for field, column in mapping.items():
         if field in unread:
             raise InputError(f"{field} is not read from a column here, so it cannot be mapped to {column!r}")
-        if _plain(column) not in places:
+        if plain_column(column) not in places:
             raise InputError(f"no column {column!r} for {field}, as the mapping says; found {_listed(columns)}")
-        at[field] = places[_plain(column)]
+        at[field] = places[plain_column(column)]
     taken = set(at.values())
     for field, known in FIELDS.items():
         if field in at or field in unread:
@@ -113,8 +113,8 @@ def bind(columns: Sequence[str], mapping: Mapping[str, str], unread: Collection[
     return Binding(at, frozenset(columns[place] for place in range(len(columns)) if place not in used), export)
 
 
-def _plain(column: str) -> str:
-    # Spreadsheets like "Score" and " score".
+def plain_column(column: str) -> str:
+    """Write a column name as it is compared: spreadsheets like "Score" and " score"."""
     return column.strip().lower()
 
 

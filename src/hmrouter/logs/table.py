@@ -13,7 +13,7 @@ from typing import Any
 from hmrouter.errors import InputError, InvalidOutcome, LogError, UsageError
 from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
-from hmrouter.logs.fields import EXPORT, EXPORT_VERSION, FIELDS, KEY, Binding, bind
+from hmrouter.logs.fields import EXPORT, EXPORT_VERSION, FIELDS, KEY, Binding, bind, plain_column
 from hmrouter.logs.files import content_hash
 from hmrouter.types import DEFAULT_SUITE, Outcome, Route, Task
 
@@ -30,9 +30,9 @@ class TableReader(ABC):
 
     def holds_outcomes(self, path: Path, mapping: Mapping[str, str]) -> bool:
         """Whether there are columns for task and score: then it is meant to be read, whatever else is missing."""
-        there = {_plain(column) for column in self.columns(path)}
+        there = {plain_column(column) for column in self.columns(path)}
         wanted = ((mapping[field],) if field in mapping else FIELDS[field].columns for field in ("task", "score"))
-        return all(any(_plain(column) in there for column in columns) for columns in wanted)
+        return all(any(plain_column(column) in there for column in columns) for columns in wanted)
 
 
 @dataclass
@@ -89,7 +89,7 @@ def columns_from_request(columns: Sequence[str], request: Request) -> dict[str, 
     >>> columns_from_request(["task", "model", "score"], Request(model="gpt-5", harness="codex"))
     {'harness': 'codex'}
     """
-    there = {_plain(column) for column in columns} | request.mapping.keys()
+    there = {plain_column(column) for column in columns} | request.mapping.keys()
     said = {} if "route" in there else {"model": request.model, "harness": request.harness}
     return {field: value for field, value in said.items() if value and field not in there}
 
@@ -189,7 +189,3 @@ def _routes(request: Request) -> Callable[[str, str], Route]:
         return shared(names.model(model), names.harness(harness))
 
     return route
-
-
-def _plain(column: str) -> str:
-    return column.strip().lower()
