@@ -22,7 +22,7 @@ def atomic_write(path: str | Path, content: bytes) -> None:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of another in one step at the end; a failure leaves the old one.
+    """Open a file that takes the place of `path` in one step at the end; a failure leaves the old one.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replacing(f"{folder}/a.txt") as stream:
@@ -50,7 +50,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def require_writable(*paths: str | Path) -> None:
-    """Refuse now what could not be written later: of several files, all or none should be."""
+    """Refuse paths that could not be written later, before hours of work; of several files, all or none are written."""
     for path in paths:
         target = _target(path)
         if not target.parent.is_dir():
@@ -81,7 +81,7 @@ def sole_writer(path: str | Path) -> Iterator[None]:
 
 
 def _target(path: str | Path) -> Path:
-    """The file that is replaced: a link stays a link, and what is no file is refused before hours of work."""
+    """Follow links, so that a link stays a link; refuse what is there and is no file before hours of work."""
     target = Path(os.path.realpath(path))
     if os.path.lexists(target) and not os.path.isfile(target):
         raise OutputError(f"cannot write {path}: it is there and not a regular file; choose another path")

@@ -17,7 +17,7 @@ from hmrouter.errors import PluginError, UnknownName
 
 
 class Registry:
-    """Names of one kind of class, imported only when asked for."""
+    """Knows the classes of one kind by name and imports one only when asked for it."""
 
     def __init__(self, kind: str, group: str, builtin: Mapping[str, str]) -> None:
         self.kind = kind
@@ -25,16 +25,16 @@ class Registry:
         self._builtin = dict(builtin)
 
     def extended(self, kind: str, more: Mapping[str, str]) -> Registry:
-        """A registry with further built-in names; the same plug-ins."""
+        """Make a registry with further built-in names and the same plug-ins."""
         return Registry(kind, self.group, self._builtin | dict(more))
 
     def names(self) -> list[str]:
-        """All names, built-in first, then plug-ins, each sorted."""
+        """List all names, built-in first, then plug-ins, each sorted."""
         plugins = {e.name for e in entry_points(group=self.group)} - self._builtin.keys()
         return sorted(self._builtin) + sorted(plugins)
 
     def load(self, name: str) -> Any:
-        """The class behind a name; a built-in cannot be replaced by a plug-in."""
+        """Import the class behind a name; a built-in cannot be replaced by a plug-in."""
         if name in self._builtin:
             module, _, attribute = self._builtin[name].partition(":")
             return getattr(importlib.import_module(module), attribute)

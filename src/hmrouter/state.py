@@ -1,4 +1,4 @@
-"""What a fitted part keeps: named arrays and JSON values, nothing that executes when loaded."""
+"""State: how a fitted part is saved, as named arrays and JSON values, nothing that executes when loaded."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class State:
 
     @classmethod
     def join(cls, **parts: State) -> State:
-        """Several parts as one; `part` takes them out again.
+        """Put several parts into one; `part` takes them out again.
 
         >>> State.join(a=State(meta={"k": 1})).part("a").meta
         {'k': 1}
@@ -33,7 +35,7 @@ class State:
         )
 
     def part(self, name: str) -> State:
-        """The part that `join` stored under this name."""
+        """Take out the part that `join` stored under this name."""
         prefix = f"{name}/"
         arrays = {key.removeprefix(prefix): a for key, a in self.arrays.items() if key.startswith(prefix)}
         return State(arrays, self.meta[name])

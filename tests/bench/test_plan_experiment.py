@@ -98,7 +98,7 @@ def test_the_test_side_does_not_choose_the_setting(
     assert one["accuracy"] != two["accuracy"]
 
 
-def test_rows_are_those_of_the_issue(rows: list[dict[str, Any]]) -> None:
+def test_rows_are_the_documented_ones(rows: list[dict[str, Any]]) -> None:
     methods, rows = Plans.methods, [r for r in rows if r["split"] == 0]
     settings = {m: [r["setting"] for r in rows if r["method"] == m] for m in methods}
     frontier = [f"lambda={w:g}" for w in LAMBDAS]

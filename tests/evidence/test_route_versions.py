@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hmrouter.costs import RouteCosts
 from hmrouter.errors import UsageError
 from hmrouter.evidence.dataset import Dataset
-from hmrouter.evidence.versions import USUAL, borrowed, date_of_model, release
+from hmrouter.evidence.versions import USUAL, date_of_model, release_of, version_weights
 from hmrouter.scorers.base import Prediction, Training
 from hmrouter.scorers.fixed import Fixed
 from hmrouter.scorers.safe import Safe
@@ -117,8 +117,8 @@ def test_nothing_is_changed_unless_asked_for_and_without_versions() -> None:
 def test_patches_and_spellings_are_no_new_version() -> None:
     assert fades([*runs(9, 0.5, "v2.0.14"), *runs(9, 0.5, "2.0.60", first=9)]) == [1.0] * 18
     assert fades([*runs(9, 0.5, model="gpt-5"), *runs(9, 0.5, model="openai/gpt-5", first=9)]) == [1.0] * 18
-    assert release("") == date_of_model("") == ""
-    assert release("1.2 (codex)") != release("1.2 (gemini)")
+    assert release_of("") == date_of_model("") == ""
+    assert release_of("1.2 (codex)") != release_of("1.2 (gemini)")
 
 
 def test_outcomes_that_tell_no_version_count_in_full() -> None:
@@ -164,7 +164,7 @@ def test_a_number_that_makes_no_sense_is_refused(wrong: float) -> None:
 
 @given(n=st.lists(st.integers(0, 10**6), min_size=1, max_size=6), at_most=st.floats(0.5, 1000))
 def test_all_older_versions_together_count_at_most_so_many(n: list[int], at_most: float) -> None:
-    left = borrowed(n, at_most)
+    left = version_weights(n, at_most)
     assert left[-1] == 1.0
     assert left == sorted(left)
     assert all(0.0 < f <= 1.0 for f in left)
@@ -180,7 +180,7 @@ def test_the_order_of_outcomes_changes_nothing(outcomes: list[Outcome]) -> None:
 def test_the_gaussian_step_behind_it() -> None:
     """n outcomes of noise s2, seen through a step of variance v, tell as much as n k / (k + n) of their own."""
     s2, v, n = 0.58, 0.04, 37
-    (left, _) = borrowed([n, 1], s2 / v)
+    (left, _) = version_weights([n, 1], s2 / v)
     assert left * n / s2 == pytest.approx(1.0 / (s2 / n + v))
 
 

@@ -61,19 +61,11 @@ def test_topics_are_as_long_as_what_they_hold_of_a_text() -> None:
     assert 1.0 >= seen.mean() > unseen.mean() > foreign[0]
 
 
-def test_stretched_topics_have_unit_length() -> None:
-    vectors = LSA(stretch=True).fit(texts(60)).embed([*texts(60), *texts(20, seed=1)])
-    assert vectors.dtype == np.float32
-    assert np.allclose(np.linalg.norm(vectors[:, :-2], axis=1), 1.0, atol=1e-5)
-
-
-def test_a_file_that_does_not_say_so_was_stretched() -> None:
-    lsa, asked = LSA(stretch=True).fit(texts(40)), texts(5, seed=1)
+def test_a_file_that_says_how_long_rows_are_still_loads() -> None:
+    lsa, asked = LSA().fit(texts(40)), texts(5, seed=1)
     state = lsa.state()
-    del state.meta["settings"]["stretch"]
+    state.meta["settings"]["stretch"] = False
     assert np.array_equal(LSA.from_state(state).embed(asked), lsa.embed(asked))
-    assert not np.array_equal(LSA().fit(texts(40)).embed(asked), lsa.embed(asked))
-    assert LSA().fit(texts(40)).identity() != lsa.identity()
 
 
 def test_similar_texts_are_near() -> None:

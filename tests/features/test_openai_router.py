@@ -17,6 +17,7 @@ from hmrouter.evidence.dataset import Dataset
 from hmrouter.features.cache import KEPT_AT_A_TIME, embed_cached
 from hmrouter.features.openai import OpenAIEmbedder
 from hmrouter.router import Router
+from hmrouter.scorers.hm import HM
 from hmrouter.store import OutcomeStore
 from hmrouter.types import Outcome, Route, Task, text_hash
 
@@ -120,10 +121,10 @@ def test_another_embedder_is_refused(server: Server, tmp_path: Path) -> None:
 
 
 def test_an_outcome_is_taken_in_whole_or_not_at_all(server: Server) -> None:
-    router = fitted(server)
+    router = Router(HM(epochs=1), client(server)).fit(DATA)  # a scorer that asks for the description of a new harness
     outcome = Outcome(Task("new", text="New"), Route("gpt-5", "openhands"), 1.0, cost=50.0)
     before = repr(router.snapshot.costs.state())
-    for script in ([], [lambda handler, body: handler.answer(body)]):  # the description fails, or the task
+    for script in ([], [lambda handler, body: handler.answer(body)]):  # the task fails, or the description
         server.script = [*script, lambda handler, body: handler.send(400, b"no")]
         with pytest.raises(EndpointError):
             router.observe(outcome)

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from hmrouter.evidence.dataset import Dataset
-from hmrouter.history import Record, SuiteBelief, family_of_suites, learn, records_of
+from hmrouter.history import Record, SuiteBelief, learn, records_of
+from hmrouter.history.families import families_by_overlap
+from hmrouter.history.public import believe
 from hmrouter.scorers.base import Prediction, Training
 from hmrouter.scorers.safe import Safe, SafeAlone
 from hmrouter.state import Floats, State
@@ -115,7 +117,9 @@ def test_a_suite_counted_twice_says_no_more_than_once() -> None:
     assert twice is not None
     assert np.allclose(once.mean(ROUTES), twice.mean(ROUTES))
     ids = {s.suites[0]: {t.id for t in s.tasks} for s in suites}
-    assert family_of_suites({**ids, "copy": ids["s0"]})["copy"] == family_of_suites({**ids, "copy": ids["s0"]})["s0"]
+    assert (
+        families_by_overlap({**ids, "copy": ids["s0"]})["copy"] == families_by_overlap({**ids, "copy": ids["s0"]})["s0"]
+    )
 
 
 def test_an_adversarial_suite_among_honest_ones_does_little_harm() -> None:
@@ -148,10 +152,10 @@ def test_a_model_under_two_names_does_little_harm() -> None:
 def test_its_own_family_has_no_say() -> None:
     world = World(4)
     both = records(world.suite("a", 20), world.suite("b", 20))
-    without = learn(both, without={"a"})
+    without = believe(both, ["a"])
     assert without is not None
     assert {r.family for r in without.records} == {"b"}
-    assert learn(both, without={"a", "b"}) is None
+    assert believe(both, ["a", "b"]) is None
 
 
 def test_saved_and_loaded_it_says_the_same() -> None:

@@ -7,11 +7,10 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from hmrouter.history.hierarchy import COMMON, Hierarchy, covariance, empirical_logits, learn_variances
-from hmrouter.history.terms import TERMS, Describe, Point, shared
+from hmrouter.history.terms import TERMS, Point, points_of, shared
 from hmrouter.state import Floats
 from hmrouter.types import Route
 
-DESCRIBE = Describe()
 MODELS = ["claude-opus-4-5", "claude-sonnet-4-5", "gpt-5", "gpt-5-mini", "gemini-2-5-pro", "qwen-3-coder-next"]
 HARNESSES = ["claude-code", "codex", "openhands", "terminus-2"]
 VARIANCES = {term: 0.05 * (i + 1) for i, term in enumerate(TERMS)}
@@ -19,11 +18,11 @@ VARIANCES = {term: 0.05 * (i + 1) for i, term in enumerate(TERMS)}
 
 def grid(suites: list[str]) -> list[Point]:
     routes = [Route(m, h) for m in MODELS for h in HARNESSES]
-    return [p for suite in suites for p in DESCRIBE.points(routes, [suite] * len(routes))]
+    return [p for suite in suites for p in points_of(routes, [suite] * len(routes))]
 
 
 def test_what_points_share() -> None:
-    a, b = DESCRIBE.points([Route("gpt-5", "codex"), Route("gpt-5-mini", "codex")], ["s", "s"])
+    a, b = points_of([Route("gpt-5", "codex"), Route("gpt-5-mini", "codex")], ["s", "s"])
     assert [float(shared(t, [a], [b])[0, 0]) for t in ("suite", "vendor", "harness", "model", "pair")] == [
         1,
         1,
@@ -32,7 +31,7 @@ def test_what_points_share() -> None:
         0,
     ]
     assert shared("release", [a], [b])[0, 0] == pytest.approx(a.release * b.release)
-    other = DESCRIBE.points([Route("gpt-5", "codex")], ["t"])
+    other = points_of([Route("gpt-5", "codex")], ["t"])
     assert shared("suite_release", [a], other)[0, 0] == 0.0
     assert shared("pair", [a], other)[0, 0] == 1.0
 
@@ -52,13 +51,14 @@ def test_the_posterior_is_laplace_s() -> None:
         return float(value), n * (rate - mean) + inverse @ theta
 
     mode = minimize(loss, np.zeros(len(points)), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000}).x
-    assert np.allclose(model.predict(points), mode, atol=1e-4)
+    expected, reach = model.reach(points)
+    assert np.allclose(expected, mode, atol=1e-4)
     rate = 1.0 / (1.0 + np.exp(-mode))
     want = np.linalg.inv(inverse + np.diag(n * rate * (1.0 - rate)))
-    assert np.allclose(model.cov(points, points), want, atol=1e-4)
+    assert np.allclose(model.cov_by_reach(points, reach, points, reach), want, atol=1e-4)
     fresh = grid(["new"])
     to = covariance(fresh, points, VARIANCES)
-    assert np.allclose(model.predict(fresh), to @ inverse @ mode, atol=1e-4)
+    assert np.allclose(model.reach(fresh)[0], to @ inverse @ mode, atol=1e-4)
 
 
 def test_the_likelihood_s_gradient() -> None:
@@ -87,7 +87,7 @@ def test_variances_find_what_was_planted() -> None:
     rng = np.random.default_rng(3)
     routes = [Route(f"maker{m}-x{m}", f"h{h}") for m in range(12) for h in range(5)]
     suites = [f"s{i}" for i in range(8)]
-    points = [p for s in suites for p in DESCRIBE.points(routes, [s] * len(routes))]
+    points = [p for s in suites for p in points_of(routes, [s] * len(routes))]
     of_model = {f"maker{m}-x{m}": rng.normal(0, 1.0) for m in range(12)}
     theta = np.array([of_model[p.model] for p in points])
     n = np.full(len(points), 200.0)
@@ -106,12 +106,12 @@ def test_a_new_suite_s_level_is_that_of_the_others() -> None:
     n = np.full(len(points), 100.0)
     easy, hard = (Hierarchy.fit(points, n, np.full(len(points), rate)) for rate in (0.9, 0.1))
     fresh = grid(["new"])
-    assert easy.predict(fresh).mean() > 1.5
-    assert hard.predict(fresh).mean() < -1.5
+    assert easy.reach(fresh)[0].mean() > 1.5
+    assert hard.reach(fresh)[0].mean() < -1.5
     assert easy.level[1] > 0.0
 
 
 def test_nothing_known() -> None:
     nothing = Hierarchy.fit([], np.zeros(0), np.zeros(0))
-    assert nothing.predict(grid(["new"])[:3]).tolist() == [0.0, 0.0, 0.0]
+    assert nothing.reach(grid(["new"])[:3])[0].tolist() == [0.0, 0.0, 0.0]
     assert nothing.level[0] == 0.0

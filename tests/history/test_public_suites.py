@@ -13,15 +13,14 @@ import numpy as np
 import pytest
 
 from hmrouter.history.belief import learn
+from hmrouter.history.families import families_of_suites, own_families
 from hmrouter.history.public import (
     RESULTS,
     Background,
-    Seen,
+    SuiteCounts,
     _learned_from_shipped,
     believe,
-    families,
-    own_families,
-    seen_in,
+    count_suites,
     shipped,
 )
 from hmrouter.history.records import Record, once_per_family
@@ -114,24 +113,27 @@ def tasks(suite: str, ids: str, texts: str = "") -> list[Task]:
 
 
 def test_suites_with_the_same_tasks_are_one_family() -> None:
-    assert families({"a": tasks("a", "t1 t2"), "b": tasks("b", "t1 t2 t3"), "c": tasks("c", "t4")}) == {
+    assert families_of_suites({"a": tasks("a", "t1 t2"), "b": tasks("b", "t1 t2 t3"), "c": tasks("c", "t4")}) == {
         "a": "a", "b": "a", "c": "c"}  # fmt: skip
     # other ids, the same texts; then with one of the two chained to a third
     one, two = tasks("a", "x1 x2", "plot call"), tasks("b", "y1 y2", "plot call")
-    assert families({"a": one, "b": two, "c": tasks("c", "y1 y2")}) == {"a": "a", "b": "a", "c": "a"}
+    assert families_of_suites({"a": one, "b": two, "c": tasks("c", "y1 y2")}) == {"a": "a", "b": "a", "c": "a"}
     hashed = [Task("z1", "d", text_hash=text_hash("plot"))]
-    assert families({"a": one, "d": hashed})["d"] == "a"
+    assert families_of_suites({"a": one, "d": hashed})["d"] == "a"
 
 
 def test_numbers_say_nothing_about_a_task() -> None:
-    assert families({"a": tasks("a", "1 2 3"), "b": tasks("b", "1 2 3")}) == {"a": "a", "b": "b"}
-    assert families({"a": tasks("a", "1 2", "plot call"), "b": tasks("b", "1 2", "sort sum")}) == {"a": "a", "b": "b"}
+    assert families_of_suites({"a": tasks("a", "1 2 3"), "b": tasks("b", "1 2 3")}) == {"a": "a", "b": "b"}
+    assert families_of_suites({"a": tasks("a", "1 2", "plot call"), "b": tasks("b", "1 2", "sort sum")}) == {
+        "a": "a",
+        "b": "b",
+    }
 
 
 def test_a_family_of_own_suites_has_the_name_of_the_public_one() -> None:
     own = {"swe-bench-lite": tasks("swe-bench-lite", "django-1 django-2"), "mine": tasks("mine", "django-1")}
-    assert families(own, shipped()) == {"swe-bench-lite": "swe-bench", "mine": "swe-bench"}
-    assert families(own) == {"swe-bench-lite": "mine", "mine": "mine"}
+    assert families_of_suites(own, shipped()) == {"swe-bench-lite": "swe-bench", "mine": "swe-bench"}
+    assert families_of_suites(own) == {"swe-bench-lite": "mine", "mine": "mine"}
 
 
 # -- what they say --------------------------------------------------------------------------------------------------
@@ -164,8 +166,8 @@ def test_suites_of_one_family_are_seen_once() -> None:
         record("c"),
         record("d", AIDER),
     ]
-    assert seen_in(records) == {CODEX: Seen(1, 1), AIDER: Seen(0, 1)}
-    assert sum(seen.public for seen in seen_in(shipped()).values()) == len(once_per_family(shipped()))
+    assert count_suites(records) == {CODEX: SuiteCounts(1, 1), AIDER: SuiteCounts(0, 1)}
+    assert sum(seen.public for seen in count_suites(shipped()).values()) == len(once_per_family(shipped()))
 
 
 def test_what_is_known_in_words() -> None:

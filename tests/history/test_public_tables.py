@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.errors import InputError, OutputError, UnknownName, UsageError
-from hmrouter.history.public import PUBLIC, Tables, shipped
+from hmrouter.history.public import PUBLIC, HistoryTables, shipped
 from hmrouter.history.records import Record
-from hmrouter.history.tables import COLUMNS, MOST_ROWS, Folder, parse_table, read_table
+from hmrouter.history.tables import COLUMNS, MOST_ROWS, TableFolder, parse_table, read_table
 from hmrouter.types import Route
 
 HEADER = "suite,model,harness,tasks,mean_score\n"
@@ -155,7 +155,7 @@ def written(tmp_path: Path) -> Callable[..., Path]:
 
 
 def test_tables_are_added_replaced_and_removed(tmp_path: Path, written: Callable[..., Path]) -> None:
-    tables = Tables(tmp_path / "deep" / "kept")
+    tables = HistoryTables(tmp_path / "deep" / "kept")
     assert tables.names() == [PUBLIC]
     assert tables.add(written("mine.csv")) == ("mine", False, [])
     assert tables.add(written("mine.toml", 0.25)) == ("mine", True, [])  # the CSV file goes
@@ -170,7 +170,7 @@ def test_tables_are_added_replaced_and_removed(tmp_path: Path, written: Callable
 
 
 def test_a_table_with_a_bad_row_is_not_kept(tmp_path: Path, written: Callable[..., Path]) -> None:
-    tables = Tables(tmp_path / "kept")
+    tables = HistoryTables(tmp_path / "kept")
     tables.add(written("mine.csv"))
     name, replaced, problems = tables.add(written("mine.csv", 7))
     assert (name, replaced) == ("mine", False)
@@ -179,12 +179,12 @@ def test_a_table_with_a_bad_row_is_not_kept(tmp_path: Path, written: Callable[..
 
 
 def test_the_shipped_table_can_be_hidden(tmp_path: Path, written: Callable[..., Path]) -> None:
-    tables = Tables(tmp_path / "kept")
+    tables = HistoryTables(tmp_path / "kept")
     tables.remove(PUBLIC)
     tables.remove(PUBLIC)
     assert tables.names() == []
     assert tables.records() == []
-    assert Tables(tmp_path / "kept").names() == []  # said once, kept
+    assert HistoryTables(tmp_path / "kept").names() == []  # said once, kept
     tables.add(written("mine.csv"))
     assert [r.suite for r in tables.records()] == ["ours"]
     tables.show_public()
@@ -195,11 +195,11 @@ def test_the_shipped_table_can_be_hidden(tmp_path: Path, written: Callable[..., 
 @pytest.mark.parametrize("name", ["", ".hidden", "a/b", "../up", "x" * 101, "ü"])
 def test_names_stay_in_the_folder(tmp_path: Path, written: Callable[..., Path], name: str) -> None:
     with pytest.raises(UsageError, match="is no name for a table"):
-        Tables(tmp_path / "kept").add(written("mine.csv"), name)
+        HistoryTables(tmp_path / "kept").add(written("mine.csv"), name)
 
 
 def test_a_table_that_was_damaged_later_is_told(tmp_path: Path, written: Callable[..., Path]) -> None:
-    tables = Tables(tmp_path / "kept")
+    tables = HistoryTables(tmp_path / "kept")
     tables.add(written("mine.csv"))
     for content in (HEADER + "ours,gpt-5,codex,9,7\n", "nonsense"):
         (tmp_path / "kept" / "mine.csv").write_text(content)
@@ -210,8 +210,11 @@ def test_a_table_that_was_damaged_later_is_told(tmp_path: Path, written: Callabl
 def test_a_folder_that_cannot_be_one(tmp_path: Path, written: Callable[..., Path]) -> None:
     file = written("mine.csv")
     with pytest.raises(InputError, match="cannot read the history folder"):
-        Tables(file).names()
-    for change in (lambda: Tables(file / "below").add(file), lambda: Tables(file / "below").remove(PUBLIC)):
+        HistoryTables(file).names()
+    for change in (
+        lambda: HistoryTables(file / "below").add(file),
+        lambda: HistoryTables(file / "below").remove(PUBLIC),
+    ):
         with pytest.raises((InputError, OutputError), match="Not a directory"):
             change()
 
@@ -220,17 +223,17 @@ def test_where_the_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name in ("HMROUTER_HISTORY", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert Folder().path == tmp_path / ".config" / "hmrouter" / "history"
+    assert TableFolder().path == tmp_path / ".config" / "hmrouter" / "history"
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
-    assert Folder().path == tmp_path / "settings" / "hmrouter" / "history"
+    assert TableFolder().path == tmp_path / "settings" / "hmrouter" / "history"
     monkeypatch.setenv("HMROUTER_HISTORY", str(tmp_path / "own"))
-    assert Folder().path == tmp_path / "own"
+    assert TableFolder().path == tmp_path / "own"
 
 
 def test_own_figures_of_a_shipped_suite_take_the_place_of_the_shipped_ones(
     tmp_path: Path, written: Callable[..., Path]
 ) -> None:
-    tables = Tables(tmp_path / "kept")
+    tables = HistoryTables(tmp_path / "kept")
     tables.add(written("newer.csv", suite="terminalbench_2"))
     first = tables.records()[0]
     assert (first.source, first.family) == ("newer", "terminal-bench")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from hmrouter.errors import LogError
 from hmrouter.logs import json_file
-from hmrouter.logs.json_file import load_document, stream_items, stream_pairs, top_keys
+from hmrouter.logs.json_file import load_document, stream_items, top_keys
 from hmrouter.logs.json_stream import NESTING_LIMIT, JsonStream
 
 
@@ -53,11 +53,9 @@ def test_top_keys_of_what_is_no_document(tmp_path: Path, content: bytes, keys: d
     assert top_keys(tmp_path) == {}
 
 
-def test_items_and_pairs(tmp_path: Path) -> None:
+def test_items(tmp_path: Path) -> None:
     path = write(tmp_path / "a", '{"results": [{"x": 1.5}, {"x": 2}], "by": {"k": [], "l": null}}')
     assert list(stream_items(path, "results.item")) == [{"x": 1.5}, {"x": 2}]
-    assert list(stream_pairs(path, "by")) == [("k", []), ("l", None)]
-    assert [key for key, _ in stream_pairs(path, "")] == ["results", "by"]
 
 
 def test_a_byte_order_mark(tmp_path: Path) -> None:
@@ -105,11 +103,9 @@ def test_wherever_the_blocks_end_only_constants_change(document: Any, size: int,
 )
 def test_what_cannot_be_streamed(tmp_path: Path, content: bytes, said: str) -> None:
     path = write(tmp_path / "a", content)
-    read: list[Callable[[], Any]] = [lambda: list(stream_items(path, "item")), lambda: list(stream_pairs(path, ""))]
-    for attempt in read:
-        with pytest.raises(LogError) as caught:
-            attempt()
-        assert str(caught.value).startswith(f"{path}: {said}")
+    with pytest.raises(LogError) as caught:
+        list(stream_items(path, "item"))
+    assert str(caught.value).startswith(f"{path}: {said}")
 
 
 def test_brackets_in_texts_and_side_by_side_are_no_nesting(tmp_path: Path) -> None:
@@ -161,7 +157,6 @@ def test_no_bytes_cause_another_error(tmp_path: Path, content: bytes) -> None:
         lambda: top_keys(path),
         lambda: load_document(path),
         lambda: list(stream_items(path, "item")),
-        lambda: list(stream_pairs(path, "")),
     ]
     for attempt in read:
         with suppress(LogError):

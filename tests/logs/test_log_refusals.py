@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hmrouter.errors import LogError
-from hmrouter.logs import Part, Reader, Refusals, Request, read_logs
+from hmrouter.logs import Log, Reader, Refusals, Request, read_logs
 from hmrouter.logs.base import SHOWN_REFUSALS, problem
 from hmrouter.logs.formats.csv_file import CsvReader
 from hmrouter.logs.formats.jsonl_file import JsonlReader
@@ -25,7 +25,7 @@ JSONL = """\
 
 
 def read(path: Path, reader: Reader, refusals: Refusals) -> list[str]:
-    return [outcome.task.id for outcome in Part(path, reader).read(Request(refusals=refusals))]
+    return [outcome.task.id for outcome in Log(path, reader).read(Request(refusals=refusals))]
 
 
 @pytest.mark.parametrize(

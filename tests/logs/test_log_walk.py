@@ -15,7 +15,7 @@ import pytest
 from hmrouter.errors import LogError
 from hmrouter.logs import READERS, Notes, find_logs, read_logs
 from hmrouter.logs import walk as walk_module
-from hmrouter.logs.walk import parts
+from hmrouter.logs.walk import logs_at
 
 TABLE = "task,model,harness,score\nt1,gpt-5,codex,1\n"
 
@@ -79,7 +79,7 @@ def test_a_mapping_tells_which_tables_of_a_folder_are_outcomes(tmp_path: Path) -
     write(tmp_path / "b.jsonl", '{"name": "n", "llm": "m", "agent": "h", "passed": true}')
     write(tmp_path / "c.csv", TABLE)
     mapping = {"task": "name", "model": "llm", "harness": "agent", "score": "passed"}
-    assert [part.path.name for part in parts(tmp_path, READERS, Notes(), mapping=mapping)] == ["a.csv", "b.jsonl"]
+    assert [part.path.name for part in logs_at(tmp_path, READERS, Notes(), mapping=mapping)] == ["a.csv", "b.jsonl"]
 
 
 def test_a_parquet_file_of_something_else_is_passed_over(tmp_path: Path) -> None:

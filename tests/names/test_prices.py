@@ -12,7 +12,7 @@ from genai_prices.data_snapshot import DataSnapshot, set_custom_snapshot
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.names.prices import filled, token_cost
+from hmrouter.names.prices import token_cost, with_token_cost
 from hmrouter.types import Outcome, Route, Task
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -152,22 +152,22 @@ def test_filled_keeps_what_is_there_and_adds_what_is_missing() -> None:
         Task("t1"), Route("gpt-5", "codex"), 1.0, cost=9.0, input_tokens=10_000, cached_tokens=4_000,
         output_tokens=500, when=NOON,
     )  # fmt: skip
-    priced = filled(outcome)
+    priced = with_token_cost(outcome)
     assert priced.token_cost == token_cost("gpt-5", 10_000, 4_000, 500, NOON)
     assert priced.cost == 9.0
     assert (priced.key, priced.input_tokens, priced.when) == (outcome.key, 10_000, NOON)
-    assert filled(priced) is priced
+    assert with_token_cost(priced) is priced
     unpriced = Outcome(Task("t1"), Route("our-own-model", "codex"), 1.0, input_tokens=10, output_tokens=5)
-    assert filled(unpriced) is unpriced
+    assert with_token_cost(unpriced) is unpriced
     unmeasured = Outcome(Task("t1"), Route("gpt-5", "codex"), 1.0)
-    assert filled(unmeasured) is unmeasured
+    assert with_token_cost(unmeasured) is unmeasured
 
 
 def test_a_users_own_name_is_priced_by_the_sources_name() -> None:
     outcome = Outcome(
         Task("t1"), Route("prod", "codex"), 1.0, input_tokens=10_000, output_tokens=500, model_version="openai/gpt-5"
     )
-    assert filled(outcome).token_cost == token_cost("gpt-5", 10_000, 0, 500)
+    assert with_token_cost(outcome).token_cost == token_cost("gpt-5", 10_000, 0, 500)
 
 
 def test_importing_the_module_does_not_import_the_package() -> None:

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.evidence.dataset import Dataset
+from hmrouter.logits import sigmoid
 from hmrouter.plan.difficulty import Difficulty, passed
 from hmrouter.plan.difficulty.model import NO_DATA_SLOPE
 from hmrouter.plan.difficulty.tie import tied
-from hmrouter.scorers.base import sigmoid
 from hmrouter.types import Outcome, Route, Task
 
 ROUTES = [Route(f"model-{i}", "codex") for i in range(6)]

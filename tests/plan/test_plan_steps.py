@@ -15,7 +15,7 @@ SHARE = st.floats(0.0, 0.49)
 
 
 @given(SHARE, SHARE, st.floats(0.0, 1.0))
-def test_an_attempt_delivers_or_goes_on_as_the_issue_defines_it(a: float, b: float, p: float) -> None:
+def test_an_attempt_delivers_or_goes_on(a: float, b: float, p: float) -> None:
     steps = Steps.of(np.ones(1), np.array([[p]]), np.ones((1, 1)), Verifier(a, b))
     assert steps.delivers.item() == pytest.approx((1 - b) * p, abs=1e-12)
     assert steps.goes_on.item() == pytest.approx(b * p + (1 - a) * (1 - p), abs=1e-12)

@@ -13,7 +13,7 @@ from hmrouter.decide.document import elsewhere_from_json, from_json, to_dict
 from hmrouter.decide.explanation import in_words
 from hmrouter.errors import InputError
 from hmrouter.evidence.dataset import Dataset
-from hmrouter.history.public import Seen, shipped
+from hmrouter.history.public import SuiteCounts, shipped
 from hmrouter.history.records import Record
 from hmrouter.router import Router
 from hmrouter.types import Outcome, Route, Status, Task
@@ -201,7 +201,7 @@ def test_what_own_suites_and_own_runs_say_is_told_apart() -> None:
     decision = router.route("Mend the build", pool=list(RATES))
     elsewhere = router.elsewhere(decision)
     assert elsewhere is not None
-    assert elsewhere.seen == dict.fromkeys(RATES, Seen(3, 1))
+    assert elsewhere.seen == dict.fromkeys(RATES, SuiteCounts(3, 1))
     assert elsewhere.background.note == "5 own runs, public evidence and your other suites"
     said = "5 runs of this pair, 3 public suites and 1 other suite of yours report it; 5 runs of its model"
     assert said in in_words(decision, elsewhere)[2]

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hmrouter.evidence.cells import Ints
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.evidence.ledger import Ledger
 from hmrouter.scorers.safe import pooled as module
 from hmrouter.scorers.safe.pooled import Pooled
 from hmrouter.scorers.safe.prior import EVEN, Prior, Shares, scale_of
-from hmrouter.state import Floats, State
+from hmrouter.state import Floats, Ints, State
 from hmrouter.types import Outcome, Route, Task
 
 POOL = [Route(f"m{m}", f"h{h}") for m in range(4) for h in range(3)]

@@ -12,10 +12,9 @@ from sqlalchemy import Connection, Engine, create_engine, inspect
 
 from hmrouter.errors import StoreError
 from hmrouter.store import OutcomeStore
-from hmrouter.store.engine import open_engine
+from hmrouter.store.database import open_engine, parse
 from hmrouter.store.migrations import MIGRATIONS, migrate, version_of
 from hmrouter.store.schema import KEPT
-from hmrouter.store.url import parse
 from hmrouter.types import Outcome, Route, Status, Task
 
 OUTCOME = Outcome(Task("t", text="text"), Route("m", "h"), score=1.0)

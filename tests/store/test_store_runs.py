@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, delete, event, func, select
 
 from hmrouter.errors import StoreError, UnknownName, UsageError
-from hmrouter.store import Forgotten, OutcomeStore, RunInfo
+from hmrouter.store import ForgetReport, OutcomeStore, RunInfo
 from hmrouter.store.schema import outcomes, routes, runs, tasks
 from hmrouter.types import Outcome, Route, Task, text_hash
 
@@ -49,7 +49,7 @@ def test_forgetting_takes_what_nothing_else_uses(store: OutcomeStore) -> None:
     description = text_hash("a harness's description")
     vectors = {text_hash(text): [1.0] for text in ("do a1", "do b1", "do c1")} | {description: [2.0]}
     store.put_vectors("e", vectors)
-    assert store.forget("go") == Forgotten(outcomes=3, tasks=1, routes=1)
+    assert store.forget("go") == ForgetReport(outcomes=3, tasks=1, routes=1)
     assert list(store.outcomes()) == stays
     assert [run.run for run in store.runs()] == ["keep"]
     assert store.names() == {"model": {"m": 1, "n": 1}, "harness": {"h": 2}}
@@ -79,7 +79,7 @@ def test_a_run_of_two_sources_needs_the_source(store: OutcomeStore) -> None:
     store.add([of_run("r", "a1"), of_run("r", "a1", source="harbor")])
     with pytest.raises(UsageError, match="run 'r' is in the sources csv, harbor; say of which one"):
         store.forget("r")
-    assert store.forget("r", source="csv") == Forgotten(outcomes=1, tasks=0, routes=0)
+    assert store.forget("r", source="csv") == ForgetReport(outcomes=1, tasks=0, routes=0)
     assert [outcome.source for outcome in store.outcomes()] == ["harbor"]
     assert store.forget("r").tasks == 1
     assert store.count() == 0
@@ -101,7 +101,7 @@ def test_forgetting_waits_for_an_import_that_counts_on_its_tasks(url: str, store
     finally:
         event.remove(Engine, "before_cursor_execute", between)
     assert "another process kept it busy" in tried[0]
-    assert store.forget("old") == Forgotten(outcomes=1, tasks=0, routes=0)
+    assert store.forget("old") == ForgetReport(outcomes=1, tasks=0, routes=0)
     assert [outcome.run for outcome in store.outcomes()] == ["new"]
 
 

@@ -16,14 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from hmrouter.bench.judge.evaluate import dense, tie_order
-from hmrouter.evidence.cells import Bools, Ints
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.plan.difficulty import Difficulty, passed
 from hmrouter.plan.goal import Goal
 from hmrouter.plan.steps import Steps
 from hmrouter.plan.verifier import Verifier
 from hmrouter.scorers.base import Scorer, Training
-from hmrouter.state import Floats
+from hmrouter.state import Bools, Floats, Ints
 
 ATTEMPTS = 3
 PLANS = ("plan", "plan_independent", "plan_by_ratio")

@@ -97,7 +97,7 @@ def asked_router(
 
 def stale(router: Router, file: str, store: OutcomeStore, address: str) -> str:
     """What to say about a router when the store has more outcomes of its suites than it knows; else nothing."""
-    from hmrouter.store.url import parse, shown
+    from hmrouter.store.database import parse, shown
 
     known = sum(router.evidence(route).pair for route in router.pool_)  # with those that it observed later
     left_aside = sum(router.report_.ignored.values())

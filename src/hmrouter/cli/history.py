@@ -16,7 +16,7 @@ from hmrouter.cli.words import counted
 if TYPE_CHECKING:
     from hmrouter.evidence.dataset import Dataset
     from hmrouter.evidence.fading import HalfLife
-    from hmrouter.history.public import Tables
+    from hmrouter.history.public import HistoryTables
     from hmrouter.history.records import Record
     from hmrouter.router import Router
     from hmrouter.store import OutcomeStore
@@ -56,9 +56,9 @@ def list_tables(as_json: Json = False) -> None:
 
     Example: `hmrouter history list`
     """
-    from hmrouter.history.public import Tables
+    from hmrouter.history.public import HistoryTables
 
-    tables = Tables()
+    tables = HistoryTables()
     rows = [_summary(tables, name) for name in tables.names()]
     if as_json:
         print_json({"folder": str(tables.folder.path), "tables": rows})
@@ -90,9 +90,9 @@ def add(
     Example: `hmrouter history add results.csv`
     """
     from hmrouter.errors import InputError
-    from hmrouter.history.public import PUBLIC, Tables
+    from hmrouter.history.public import PUBLIC, HistoryTables
 
-    tables, replaced = Tables(), False
+    tables, replaced = HistoryTables(), False
     if file == PUBLIC:
         name = PUBLIC
         tables.show_public()
@@ -122,9 +122,9 @@ def remove(
 
     Example: `hmrouter history remove results`
     """
-    from hmrouter.history.public import PUBLIC, Tables
+    from hmrouter.history.public import PUBLIC, HistoryTables
 
-    Tables().remove(name)
+    HistoryTables().remove(name)
     if as_json:
         print_json({"removed": name})
         return
@@ -133,7 +133,7 @@ def remove(
     typer.echo(TRAINED)
 
 
-def _summary(tables: Tables, name: str) -> dict[str, Any]:
+def _summary(tables: HistoryTables, name: str) -> dict[str, Any]:
     from hmrouter.history.public import Background
 
     records = tables.read(name)
@@ -157,12 +157,13 @@ def known_elsewhere(
     """What has a say about a workload of these suites with the outcomes `data`: tables, other suites of the store."""
     from hmrouter.costs import priced
     from hmrouter.evidence.dataset import Dataset
-    from hmrouter.history.public import Tables, families, own_families
+    from hmrouter.history.families import families_of_suites, own_families
+    from hmrouter.history.public import HistoryTables
     from hmrouter.history.records import records_of
 
     if known is Known.NONE:
         return []
-    published = Tables().records() if known in (Known.PUBLIC, Known.ALL) else []
+    published = HistoryTables().records() if known in (Known.PUBLIC, Known.ALL) else []
     workload = {*suites, *data.suites}
     others: dict[str, Dataset] = {}
     if store is not None and known in (Known.STORE, Known.ALL):
@@ -170,7 +171,7 @@ def known_elsewhere(
             s: Dataset(priced(store.outcomes(s)), half_life=half_life) for s in store.suites() if s not in workload
         }
     tasks = {s: [t for t in data.tasks if t.suite == s] for s in workload} | {s: d.tasks for s, d in others.items()}
-    family = families(tasks, published)
+    family = families_of_suites(tasks, published)
     own = {family[s] for s in workload}
     own |= own_families([s for s in family if family[s] in own], published)
     found = [*published, *(record for other in others.values() for record in records_of(other, family))]

@@ -15,9 +15,9 @@ from hmrouter.cli.refused_rows import RefusedRows
 from hmrouter.errors import HMRouterError, InputError, MissingExtra
 from hmrouter.features.base import Embedder
 from hmrouter.features.cache import embed_cached
-from hmrouter.logs import Notes, Part, Refusals, Request, find_logs
+from hmrouter.logs import Log, Notes, Refusals, Request, find_logs
 from hmrouter.logs.base import shown
-from hmrouter.names.prices import filled
+from hmrouter.names.prices import with_token_cost
 from hmrouter.store import OutcomeStore
 from hmrouter.types import text_hash
 
@@ -52,12 +52,12 @@ class ImportJob:
                     return
                 yield self._part(part)
 
-    def _part(self, part: Part) -> LogReport:
+    def _part(self, part: Log) -> LogReport:
         refusals = Refusals(skip=self.skip_bad, keep=self.rows.add, words=in_words)
         log = LogReport(part.name, part.reader.name, Tally(), refusals)
         request = replace(self.request, refusals=refusals)
         try:
-            outcomes = log.tally.watch(map(filled, part.read(request)))
+            outcomes = log.tally.watch(map(with_token_cost, part.read(request)))
             with self.rows.of_one_log(), progress(f"importing {part.name}", "outcomes") as show:
                 log.added = self.kept.add(outcomes, _counter(show), dry_run=self.dry_run, keep_text=self.keep_text)
         except (InputError, MissingExtra) as error:
@@ -68,7 +68,7 @@ class ImportJob:
         return log
 
 
-def _keep_vectors(part: Part, request: Request, embedder: Embedder, kept: OutcomeStore) -> None:
+def _keep_vectors(part: Log, request: Request, embedder: Embedder, kept: OutcomeStore) -> None:
     """Read the log once more, now that it is known to be whole, and cache the vectors of its texts."""
     again = replace(request, notes=Notes(), refusals=Refusals(skip=True))
     texts, done = _distinct_texts(part, again), 0
@@ -79,7 +79,7 @@ def _keep_vectors(part: Part, request: Request, embedder: Embedder, kept: Outcom
             show(done, None)
 
 
-def _distinct_texts(part: Part, request: Request) -> Iterator[str]:
+def _distinct_texts(part: Log, request: Request) -> Iterator[str]:
     seen: set[str] = set()
     for outcome in part.read(request):
         text = outcome.task.text

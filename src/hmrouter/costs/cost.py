@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from hmrouter.names.prices import filled
+from hmrouter.names.prices import with_token_cost
 from hmrouter.types import Outcome, Status
 
 Interval = tuple[float, float]
@@ -62,7 +62,7 @@ def spent(outcome: Outcome) -> float | None:
     """
     if outcome.status is not Status.OK:
         return None
-    return filled(outcome).token_cost if outcome.cost is None else outcome.cost
+    return with_token_cost(outcome).token_cost if outcome.cost is None else outcome.cost
 
 
 def priced(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:

@@ -10,10 +10,9 @@ import numpy as np
 from hmrouter.costs.by_text import TextFactor
 from hmrouter.costs.cost import Cost, spent
 from hmrouter.costs.shrunk import LEAST, Level, Shrunk, Variances, spread_of
-from hmrouter.evidence.cells import Bools
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.evidence.means import RouteMeans
-from hmrouter.state import Array, Floats, State
+from hmrouter.state import Array, Bools, Floats, State
 from hmrouter.types import Outcome, Route, Status
 
 

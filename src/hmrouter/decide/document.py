@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from hmrouter.costs.cost import BASES
 from hmrouter.errors import InputError, UsageError
-from hmrouter.history.public import Background, Seen
+from hmrouter.history.public import Background, SuiteCounts
 from hmrouter.types import Candidate, Decision, Evidence, Route, Task
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ class Elsewhere:
     """What other suites had to do with a decision."""
 
     background: Background
-    seen: Mapping[Route, Seen]
+    seen: Mapping[Route, SuiteCounts]
     """In how many of them the ranked routes were run."""
 
 
@@ -94,7 +94,10 @@ def _decision(d: dict[str, Any]) -> Decision:
 def _elsewhere(d: dict[str, Any]) -> Elsewhere | None:
     if d["history"] is None:
         return None
-    seen = {Route.parse(c["route"]): Seen(*(int(c["elsewhere"][key]) for key in Seen._fields)) for c in d["ranked"]}
+    seen = {
+        Route.parse(c["route"]): SuiteCounts(*(int(c["elsewhere"][key]) for key in SuiteCounts._fields))
+        for c in d["ranked"]
+    }
     return Elsewhere(Background.from_dict(d["history"]), seen)
 
 

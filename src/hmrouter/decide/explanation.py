@@ -7,7 +7,7 @@ from typing import Any
 
 from hmrouter.decide.document import Elsewhere
 from hmrouter.decide.policy import show_dollars
-from hmrouter.history.public import Seen
+from hmrouter.history.public import SuiteCounts
 from hmrouter.types import Candidate, Decision
 
 BASIS_IN_WORDS = {
@@ -27,7 +27,7 @@ def in_words(decision: Decision, elsewhere: Elsewhere | None = None) -> list[str
     lines = [f"{best.route} was chosen for this task by the scorer {decision.scorer!r}."]
     if elsewhere is not None:
         lines.append(f"It rests on {elsewhere.background}.")
-    seen = Seen(0, 0) if elsewhere is None else elsewhere.seen[best.route]
+    seen = SuiteCounts(0, 0) if elsewhere is None else elsewhere.seen[best.route]
     lines.append(f"Predicted success: {best.success:.0%}{_interval(best)}. {_evidence(best, seen)}")
     if best.merit < best.success:
         lines.append(f"As it was never run here, it was ranked as if its success were {best.merit:.0%}.")
@@ -109,7 +109,7 @@ def _cost_details(c: Candidate) -> list[str]:
     return lines
 
 
-def _evidence(c: Candidate, seen: Seen) -> str:
+def _evidence(c: Candidate, seen: SuiteCounts) -> str:
     e = c.evidence
     own = f"{_count(e.pair, 'run')} of this pair" if c.observed else "This pair was never run"
     if any(seen):

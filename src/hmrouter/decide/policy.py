@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hmrouter.costs import Cost
 from hmrouter.errors import NoRoute, UsageError
-from hmrouter.state import Floats
+from hmrouter.state import Floats, Ints
 from hmrouter.types import Route
 
 
@@ -20,7 +19,7 @@ from hmrouter.types import Route
 class Ranking:
     """Feasible routes by their position in the pool, best first."""
 
-    order: NDArray[np.int64]
+    order: Ints
     value: Floats
     """Per route of the pool, what was maximised."""
     excluded: dict[str, int]
@@ -91,7 +90,7 @@ class Policy:
         return self.rank_dollars(routes, success, known_dollars(costs), weight, name_ranks(routes))
 
     def rank_dollars(
-        self, routes: Sequence[Route], success: Floats, dollars: Floats, weight: float, names: NDArray[np.int64]
+        self, routes: Sequence[Route], success: Floats, dollars: Floats, weight: float, names: Ints
     ) -> Ranking:
         """The same for dollars (NaN where unknown) and ranks of the names at hand, for one task after another."""
         unknown = np.isnan(dollars)
@@ -146,7 +145,7 @@ def known_dollars(costs: Sequence[Cost]) -> Floats:
     return np.array([np.nan if c.dollars is None else c.dollars for c in costs], dtype=np.float64)
 
 
-def name_ranks(routes: Sequence[Route]) -> NDArray[np.int64]:
+def name_ranks(routes: Sequence[Route]) -> Ints:
     """The place of each route in the order of their names."""
     names = np.array([str(route) for route in routes], dtype=object)
     return np.argsort(np.argsort(names, kind="stable"), kind="stable").astype(np.int64)

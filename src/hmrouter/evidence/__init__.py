@@ -1,1 +1,1 @@
-"""Outcomes as arrays: what was seen of each task on each route, and what of it still counts."""
+"""Outcomes as arrays: the scores of each task on each route, and how much each of them still counts."""

@@ -1,16 +1,12 @@
-"""Cells: what was seen of each task on each route that was run."""
+"""Cells: the mean score, cost and time of each task on each route that was run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from hmrouter.state import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +19,10 @@ class Cells:
     trials: Ints
     """Executions behind the score; 0 where the source counted an absent run as a failure."""
     weight: Floats
-    """What the score counts for when one more outcome joins the cell: its trials, an absent run counting as one,
-    less what has faded of them."""
+    """The weight of the score when one more outcome joins the cell: its trials, an absent run counting as one,
+    less the part of them that has faded."""
     fade: Floats
-    """What the cell counts for beside one that was run just now, in (0, 1]: it is as fresh as its newest outcome."""
+    """The weight of the cell beside one that was run just now, in (0, 1]: it is as fresh as its newest outcome."""
     cost: Floats
     """Mean dollars of those trials whose cost is known, NaN if of none."""
     cost_is_route_mean: Bools
@@ -41,13 +37,13 @@ class Cells:
         """`fade`, or None where nothing has faded and so nothing needs to be weighted."""
         return None if (self.fade == 1.0).all() else self.fade
 
-    def take(self, which: NDArray[Any]) -> Cells:
-        """The cells at these positions (indices or a mask)."""
+    def take(self, which: Array) -> Cells:
+        """Take the cells at these positions (indices or a mask)."""
         return Cells(*(getattr(self, f.name)[which] for f in fields(self)))
 
 
 def average_trials(task: Ints, route: Ints, trials: Ints, is_mean: Bools, reals: Floats, fade: Floats | None) -> Cells:
-    """The outcomes of each cell, averaged by their number of trials and by what is left of them (None: all of it).
+    """Average the outcomes of each cell by their number of trials and by `fade`, their weight left (None: all of it).
 
     `reals`: score, cost and seconds of each outcome.
     """
@@ -85,8 +81,8 @@ def average_trials(task: Ints, route: Ints, trials: Ints, is_mean: Bools, reals:
     )
 
 
-def ratio(total: NDArray[Any], by: NDArray[Any]) -> Floats:
-    """Quotients, NaN where there is nothing to divide by."""
+def ratio(total: Array, by: Array) -> Floats:
+    """Divide, with NaN where there is nothing to divide by."""
     out: Floats = np.full(len(total), np.nan)
     np.divide(total, by, out=out, where=by > 0)
     return out

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from hmrouter.errors import UnknownName, UsageError
-from hmrouter.evidence.cells import Bools, Cells, Floats, Ints, average_trials, ratio
-from hmrouter.evidence.fading import HalfLife, days_of, half_lives, what_is_left
+from hmrouter.evidence.cells import Cells, average_trials, ratio
+from hmrouter.evidence.fading import HalfLife, days_of, half_lives, remaining_weight
 from hmrouter.evidence.versions import Versions
+from hmrouter.state import Bools, Floats, Ints
 from hmrouter.types import Outcome, Route, Status, Task
 
 TRAINING_SHARE = 0.7
@@ -105,9 +106,9 @@ class Dataset:
         fade = None
         if fading:
             days = np.array([fading.get(t.suite, np.inf) for t in task_list])
-            fade = what_is_left(_ages(np.array(dates), now), days[ints[:, 0]])
+            fade = remaining_weight(_ages(np.array(dates), now), days[ints[:, 0]])
         if versions is not None:
-            left = versions.what_is_left(ints[:, 0], ints[:, 1], np.array(dates))
+            left = versions.remaining_weight(ints[:, 0], ints[:, 1], np.array(dates))
             fade = left if fade is None else fade * left
         at_task, at_route = task_rank[ints[:, 0]], route_rank[ints[:, 1]]
         cells = average_trials(at_task, at_route, ints[:, 2], ints[:, 3] != 0, reals, fade)
@@ -168,7 +169,7 @@ class Dataset:
         return len(self.cells) / max(1, len(self.tasks) * len(self.routes))
 
     def matrix(self, field: str = "score") -> np.ma.MaskedArray[Any, np.dtype[np.float64]]:
-        """The dense masked view, tasks x routes, of `score`, `trials`, `cost` or `seconds`."""
+        """Give the dense masked view, tasks x routes, of `score`, `trials`, `cost` or `seconds`."""
         if field not in (valid := ("score", "trials", "cost", "seconds")):
             raise UnknownName("field", field, valid)
         values = getattr(self.cells, field).astype(np.float64)
@@ -177,7 +178,7 @@ class Dataset:
         return np.ma.MaskedArray(dense, mask=np.isnan(dense))
 
     def route_means(self) -> Floats:
-        """Mean score of each route over the tasks it was run on, less weight on what has faded; NaN if on none."""
+        """Average the scores of each route over its tasks, with less weight on what has faded; NaN without any."""
         n = np.bincount(self.cells.route, weights=self.cells.fade, minlength=len(self.routes))
         total = np.bincount(self.cells.route, weights=self.cells.fade * self.cells.score, minlength=len(self.routes))
         return ratio(total, n)
@@ -191,7 +192,7 @@ class Dataset:
         routes: Collection[Route] | None = None,
         suites: Collection[str] | None = None,
     ) -> Dataset:
-        """Only these tasks (by key), routes, suites."""
+        """Keep only these tasks (by key), routes, suites."""
         keys = [t.key for t in self.tasks]
         wanted = _known("task", tasks, keys, "/".join)
         wanted_suites = _known("suite", suites, self.suites, str)
@@ -211,13 +212,13 @@ class Dataset:
         return new
 
     def keep(self, which: Bools) -> Dataset:
-        """Only these cells (a mask); tasks and routes stay, as not yet run."""
+        """Keep only these cells (a mask); tasks and routes stay, as not yet run."""
         new = object.__new__(Dataset)
         new._set(self.tasks, self.routes, self.cells.take(which), self.ignored, self.half_life)
         return new
 
     def splits(self, n: int = 5, seed: int = 0, train: float = TRAINING_SHARE) -> list[Split]:
-        """Fixed task splits, the same on every machine: tasks are ordered by a hash of seed, split and task.
+        """Make fixed task splits, the same on every machine: tasks are ordered by a hash of seed, split and task.
 
         Every suite is divided in the same proportion.
         """
@@ -273,12 +274,12 @@ class Dataset:
 
 
 def _fuller(a: Task, b: Task) -> Task:
-    """Of two records of one task the one with the longer text, whichever came first."""
+    """Choose, of two records of one task, the one with the longer text, whichever came first."""
     return a if (len(a.text), a.text) >= (len(b.text), b.text) else b
 
 
 def _known(kind: str, asked: Collection[Any] | None, valid: Collection[Any], text: Callable[[Any], str]) -> set[Any]:
-    """What was asked for, everything if None; a name that is not there is an error, not an empty result."""
+    """Check the names asked for (None: all of them); one that is not there is an error, not an empty result."""
     everything = set(valid)
     if asked is None:
         return everything
@@ -289,7 +290,7 @@ def _known(kind: str, asked: Collection[Any] | None, valid: Collection[Any], tex
 
 
 def _ages(dates: Floats, now: datetime | None) -> Floats:
-    """Days from each date to now, or to the newest of them; NaN where there is no date."""
+    """Count the days from each date to now, or to the newest of them; NaN where there is no date."""
     known = dates[~np.isnan(dates)]
     return np.asarray((known.max(initial=-np.inf) if now is None else days_of(now)) - dates)
 
@@ -299,7 +300,7 @@ def _nan(value: float | None) -> float:
 
 
 def hash_rank(*parts: object) -> bytes:
-    """A sort key that is random but the same on every machine and in every order of arrival."""
+    """Make a sort key that is random but the same on every machine and in every order of arrival."""
     return hashlib.sha256("\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()
 
 

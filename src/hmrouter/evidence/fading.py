@@ -1,4 +1,4 @@
-"""Evidence fades with age: what is left of an outcome after some days.
+"""Evidence fades with age: the weight that an outcome keeps after some days.
 
 An outcome of age a counts 2^(-a / half-life) of a fresh one. Suites without a half-life and outcomes without a date
 do not fade.
@@ -11,11 +11,10 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hmrouter.errors import UsageError
+from hmrouter.state import Floats
 
-Floats = NDArray[np.float64]
 HalfLife = Mapping[str, float] | float | None
 """Days: of each suite, or of all of them; None where nothing fades."""
 
@@ -25,7 +24,7 @@ DAY = 86_400.0
 
 
 def half_lives(given: HalfLife, suites: Collection[str]) -> dict[str, float]:
-    """The half-lives of those suites that have one.
+    """Find the half-lives of those suites that have one.
 
     >>> half_lives(90, ["a", "b"]), half_lives({"b": 30, "c": 7}, ["a", "b"]), half_lives(None, ["a"])
     ({'a': 90.0, 'b': 90.0}, {'b': 30.0}, {})
@@ -40,7 +39,7 @@ def half_lives(given: HalfLife, suites: Collection[str]) -> dict[str, float]:
 
 
 def days_of(when: datetime | None) -> float:
-    """A date as days since 1970, NaN if there is none; one without a zone is taken as UTC.
+    """Count a date in days since 1970, NaN if there is none; one without a zone is taken as UTC.
 
     >>> days_of(datetime(1970, 1, 2, 12)), days_of(None)
     (1.5, nan)
@@ -50,10 +49,10 @@ def days_of(when: datetime | None) -> float:
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() / DAY
 
 
-def what_is_left(age: Floats, half_life: Floats) -> Floats:
-    """What outcomes of these ages count, in (0, 1]; an unknown age and one in the future count in full.
+def remaining_weight(age: Floats, half_life: Floats) -> Floats:
+    """Weigh outcomes by their age, in (0, 1]; an unknown age and one in the future count in full.
 
-    >>> what_is_left(np.array([0.0, 90.0, 180.0, np.nan, -5.0]), np.full(5, 90.0)).tolist()
+    >>> remaining_weight(np.array([0.0, 90.0, 180.0, np.nan, -5.0]), np.full(5, 90.0)).tolist()
     [1.0, 0.5, 0.25, 1.0, 1.0]
     """
     return np.asarray(np.exp2(-np.clip(np.where(np.isnan(age), 0.0, age) / half_life, 0.0, MOST)))

@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmrouter.evidence.dataset import Dataset
-from hmrouter.state import Floats, State
+from hmrouter.state import Floats, Ints, State
 from hmrouter.types import Outcome, Route, Status, Task
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
-    """What one more outcome changed."""
+class CellChange:
+    """The change of a cell by one more outcome."""
 
     task: int
     route: int
@@ -29,11 +27,11 @@ class Added:
     before: dict[int, float]
     """The task's cells before: route -> score."""
     faded: dict[int, float]
-    """Those of them that had faded: route -> what was left. The others, and what is new, count in full."""
+    """Those of them that had faded: route -> weight left. The others, and what is new, count in full."""
 
 
 class Ledger:
-    """Cells by task, growing.
+    """Keeps cells by task and takes in more outcomes.
 
     Tasks are known by 64 bits of a hash of their suite and id: what is saved holds no texts and no names of tasks.
 
@@ -67,7 +65,7 @@ class Ledger:
 
     @classmethod
     def of(cls, data: Dataset, x: Floats) -> Self:
-        """The cells of a training set with task vectors x (tasks, dims)."""
+        """Take the cells of a training set with task vectors x (tasks, dims)."""
         c = data.cells
         return cls([task_key(t) for t in data.tasks], x, data.routes, c.task, c.route, c.score, c.weight, c.faded)
 
@@ -105,13 +103,13 @@ class Ledger:
         return task, route, score, weight
 
     def fade(self) -> Floats | None:
-        """What each of the `cells` counts for beside a fresh one; None if nothing had faded when they were learned."""
+        """Give the weight of each of the `cells` beside a fresh one; None if nothing had faded at the fit."""
         if self._fade is None or not self._touched:
             return self._fade
         return np.asarray(self._joined((*self._cells, self._fade))[-1])
 
     def _joined(self, arrays: Sequence[Any]) -> list[Any]:
-        """Arrays of the cells as they were, with those of touched tasks as they are now."""
+        """Join the arrays of the cells as they were with those of touched tasks as they are now."""
         kept = ~np.isin(self._cells[0], list(self._touched))
         rows = [(t, r, *values) for t, cells in self._touched.items() for r, values in cells.items()]
         more = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
@@ -119,7 +117,7 @@ class Ledger:
         order = np.lexsort((joined[1], joined[0]))
         return [array[order] for array in joined]
 
-    def add(self, outcome: Outcome, x: Floats) -> Added | None:
+    def add(self, outcome: Outcome, x: Floats) -> CellChange | None:
         """Take in one outcome of a task with vector x, as a fresh one; None if it says nothing about its route.
 
         The vector of a task that is known already is not replaced: its cells were learned with it.
@@ -140,10 +138,10 @@ class Ledger:
         weight = max(outcome.n_trials, 1)
         new = (score * known + outcome.score * weight) / (known + weight)
         cells[route] = (new, known + weight, 1.0)
-        return Added(task, route, before.get(route), new, before, faded)
+        return CellChange(task, route, before.get(route), new, before, faded)
 
     def state(self) -> State:
-        """All cells and vectors."""
+        """Save all cells and vectors."""
         names = ("task", "route", "score", "weight")
         arrays: dict[str, Any] = {"keys": self.keys, "x": self.vectors()}
         arrays |= dict(zip(names, self.cells(), strict=True))
@@ -153,7 +151,7 @@ class Ledger:
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What `state` described."""
+        """Restore the ledger that `state` saved."""
         a = state.arrays
         routes = [Route.parse(r) for r in state.meta["routes"]]
         return cls(a["keys"], a["x"], routes, a["task"], a["route"], a["score"], a["weight"], a.get("fade"))
@@ -170,5 +168,5 @@ class Ledger:
 
 
 def task_key(task: Task) -> int:
-    """A task's identity as 64 bits."""
+    """Hash a task's suite and id to 64 bits."""
     return int.from_bytes(hashlib.sha256("\x1f".join(task.key).encode("utf-8", "surrogatepass")).digest()[:8])

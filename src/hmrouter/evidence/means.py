@@ -27,12 +27,12 @@ class RouteMeans:
 
     @classmethod
     def of(cls, data: Dataset, field: str = "score") -> Self:
-        """The means over a training set's cells where the field is known; a cell counts once, whatever its trials."""
+        """Average a training set's cells where the field is known; a cell counts once, whatever its trials."""
         return cls.of_cells(data.routes, data.cells.route, getattr(data.cells, field), data.cells.faded)
 
     @classmethod
     def of_cells(cls, routes: Sequence[Route], route: Array, values: Floats, fade: Floats | None = None) -> Self:
-        """The means of cells given by the place of their route and a value, NaN if unknown; `fade` weighs them."""
+        """Take the means of cells given by the place of their route and a value, NaN if unknown; `fade` weighs them."""
         self = cls()
         known = ~np.isnan(values)
         left = None if fade is None else fade[known]
@@ -44,7 +44,7 @@ class RouteMeans:
         return self
 
     def add(self, route: Route, value: float) -> None:
-        """One more value."""
+        """Add one more value."""
         total, n = self._sums.get(route, (0.0, 0.0))
         self._sums[route] = (total + value, n + 1)
 
@@ -55,15 +55,15 @@ class RouteMeans:
         return new
 
     def all(self) -> dict[Route, float]:
-        """The mean of every route that has a value."""
+        """Give the mean of every route that has a value."""
         return {route: total / n for route, (total, n) in self._sums.items()}
 
     def counted(self) -> dict[Route, tuple[float, float]]:
-        """The mean of every route that has a value, and the (perhaps faded) number of its values."""
+        """Give the mean of every route that has a value, and the (perhaps faded) number of its values."""
         return {route: (total / n, n) for route, (total, n) in self._sums.items()}
 
     def by(self, name: Callable[[Route], str]) -> dict[str, float]:
-        """The mean per component, every value counting once."""
+        """Give the mean per component, every value counting once."""
         sums: dict[str, tuple[float, float]] = {}
         for route, (value, k) in self._sums.items():
             total, n = sums.get(name(route), (0.0, 0.0))
@@ -71,18 +71,18 @@ class RouteMeans:
         return {component: total / n for component, (total, n) in sums.items()}
 
     def overall(self, default: float) -> float:
-        """The mean of everything, `default` if there is nothing."""
+        """Give the mean of everything, `default` if there is nothing."""
         n = sum(k for _, k in self._sums.values())
         return sum(value for value, _ in self._sums.values()) / n if n else default
 
     def state(self) -> State:
-        """The sums."""
+        """Save the sums."""
         values = np.array(list(self._sums.values()), dtype=np.float64).reshape(-1, 2)
         return State({"sums": values}, {"routes": [str(r) for r in self._sums]})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What `state` described."""
+        """Restore the means that `state` saved."""
         self = cls()
         rows = zip(state.meta["routes"], state.arrays["sums"].tolist(), strict=True)
         self._sums = {Route.parse(r): (total, n) for r, (total, n) in rows}

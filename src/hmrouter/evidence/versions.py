@@ -5,8 +5,8 @@ run, the step leaves it unsure what the new one does: n outcomes of the old vers
 n k / (k + n) outcomes of its own, at most k, where k is the variance of an outcome over that of the step. So outcomes
 of older versions fade, all of a version's alike, and by every step that lies between them and the newest version.
 
-Sources write versions as they like. What counts of a harness version is its release, major and minor number; what
-counts of a model version is its date. An outcome that tells neither is taken as one of the newest version.
+Sources write versions as they like. Of a harness version the release counts, major and minor number; of a model
+version its date. An outcome that tells neither is taken as one of the newest version.
 """
 
 from __future__ import annotations
@@ -18,13 +18,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hmrouter.errors import UsageError
+from hmrouter.state import Floats, Ints
 from hmrouter.types import Outcome
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 USUAL = 15.0
 """A step as large as pairs usually differ from what their model and their harness suggest: noise .58, pair .04."""
@@ -32,10 +29,10 @@ _NUMBER = re.compile(r"(\d+)\.(\d+)(?:\.\w+)*(?:[-+][\w.+-]+)?")
 _DATE = re.compile(r"(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 
 
-def release(harness_version: str) -> str:
-    """What of a harness version tells releases apart: patches and builds do not.
+def release_of(harness_version: str) -> str:
+    """Cut a harness version down to its release: patches and builds are left out.
 
-    >>> release("v2.0.14"), release("inspect_ai 0.3.12 (react)"), release("0.55.0-rc.1"), release("main")
+    >>> release_of("v2.0.14"), release_of("inspect_ai 0.3.12 (react)"), release_of("0.55.0-rc.1"), release_of("main")
     ('2.0', 'inspect_ai 0.3 (react)', '0.55', 'main')
     """
     text = " ".join(harness_version.split()).lower()
@@ -43,7 +40,7 @@ def release(harness_version: str) -> str:
 
 
 def date_of_model(model_version: str) -> str:
-    """The date in a source's spelling of a model, empty if there is none.
+    """Find the date in a source's spelling of a model, empty if there is none.
 
     >>> date_of_model("anthropic/claude-3-7-sonnet-20250219"), date_of_model("gpt-5-2025-08-07"), date_of_model("gpt-5")
     ('20250219', '20250807', '')
@@ -52,10 +49,10 @@ def date_of_model(model_version: str) -> str:
     return "".join(found.groups()) if found else ""
 
 
-def borrowed(outcomes: Sequence[float], at_most: float) -> list[float]:
-    """What an outcome of each version counts for the last one; `outcomes`: how many each has, the oldest first.
+def version_weights(outcomes: Sequence[float], at_most: float) -> list[float]:
+    """Weigh an outcome of each version for the newest one; `outcomes`: how many each has, the oldest first.
 
-    >>> borrowed([15, 4], 15), borrowed([5, 0, 0], 5)
+    >>> version_weights([15, 4], 15), version_weights([5, 0, 0], 5)
     ([0.5, 1.0], [0.3333333333333333, 0.6666666666666666, 1.0])
     """
     known, steps = 0.0, []
@@ -67,7 +64,7 @@ def borrowed(outcomes: Sequence[float], at_most: float) -> list[float]:
 
 
 class Versions:
-    """The versions of outcomes that are collected one by one."""
+    """Collects the versions of outcomes one by one and weighs the outcomes of older ones."""
 
     def __init__(self, at_most: float) -> None:
         """`at_most`: so many outcomes of the newest version an older one counts for at most."""
@@ -78,12 +75,12 @@ class Versions:
         self._of = array("q")
 
     def add(self, outcome: Outcome) -> None:
-        """One more outcome."""
-        for name in (date_of_model(outcome.model_version), release(outcome.harness_version)):
+        """Note the versions of one more outcome."""
+        for name in (date_of_model(outcome.model_version), release_of(outcome.harness_version)):
             self._of.append(self._names.setdefault(name, len(self._names)))
 
-    def what_is_left(self, task: Ints, route: Ints, days: Floats) -> Floats:
-        """What each outcome counts, in (0, 1]; `days`: its date, NaN if unknown."""
+    def remaining_weight(self, task: Ints, route: Ints, days: Floats) -> Floats:
+        """Weigh each outcome, in (0, 1]; `days`: its date, NaN if unknown."""
         left = np.ones(len(task))
         names = list(self._names)
         for version in np.array(self._of, dtype=np.int64).reshape(-1, 2).T:
@@ -98,13 +95,13 @@ class Versions:
             share = np.ones(len(groups))
             for _, of_route in groupby(range(len(groups)), key=lambda i: int(groups[i, 0])):
                 order = _oldest_first(of_route, newest, [names[v] for v in groups[:, 1].tolist()])
-                share[order] = borrowed(n[order].tolist(), self.at_most)
+                share[order] = version_weights(n[order].tolist(), self.at_most)
             left[told] *= share[at]
         return left
 
 
 def _oldest_first(versions: Iterable[int], newest: Floats, names: Sequence[str]) -> list[int]:
-    """By the date of each one's newest outcome if all are dated, else by the numbers in their names."""
+    """Sort by the date of each one's newest outcome if all are dated, else by the numbers in their names."""
     found = list(versions)
     if np.isfinite(newest[found]).all():
         return sorted(found, key=lambda i: (newest[i], *_natural(names[i])))

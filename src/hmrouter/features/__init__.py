@@ -1,1 +1,1 @@
-"""Text -> vectors, outcomes -> behavioural summaries."""
+"""Texts -> vectors: embedders, their cache, and descriptions of harnesses."""

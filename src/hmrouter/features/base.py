@@ -36,7 +36,7 @@ class Embedder(ABC):
 
     @classmethod
     def from_environment(cls) -> Self:
-        """The embedder that its name alone means: with its defaults, or as environment variables say."""
+        """Make the embedder with its defaults, or as environment variables say."""
         return cls()
 
     def fit(self, texts: Sequence[str]) -> Self:
@@ -45,33 +45,33 @@ class Embedder(ABC):
 
     @abstractmethod
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row per text; an empty text gets a row of zeros."""
+        """Embed each text as one row; an empty text gets a row of zeros."""
 
     def expect(self, dims: int) -> Self:
-        """Hear how long its vectors were until now; one that knows that it gives others refuses."""
+        """Accept that vectors kept from earlier have this length, or refuse if its own have another."""
         return self
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """Name, revision, dims, instruction...: equal identities give equal vectors."""
+        """Say what shapes the vectors (name, revision, dims, ...): equal identities give equal vectors."""
 
     @abstractmethod
     def state(self) -> State:
-        """Everything `from_state` needs; never a secret."""
+        """Save everything that `from_state` needs; never a secret."""
 
     @classmethod
     @abstractmethod
     def from_state(cls, state: State) -> Self:
-        """The embedder that `state` describes."""
+        """Restore the embedder that `state` saved."""
 
     @property
     def fingerprint(self) -> str:
-        """A short hash of the identity; vectors are cached under it."""
+        """Hash the identity; vectors are cached under it."""
         return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def embedder_named(name: str) -> Embedder:
-    """The embedder that a name means here.
+    """Make the embedder of this name, with its defaults or as the environment says.
 
     >>> embedder_named("lsa").name
     'lsa'

@@ -15,10 +15,10 @@ KEPT_AT_A_TIME = 512
 
 
 class VectorCache(Protocol):
-    """Where vectors are kept; `OutcomeStore` is one."""
+    """A place that keeps vectors; `OutcomeStore` is one."""
 
     def vectors(self, embedder: str, hashes: Sequence[str]) -> Mapping[str, Vectors]:
-        """The cached vectors among these text hashes."""
+        """Look up the cached vectors among these text hashes."""
         ...
 
     def put_vectors(self, embedder: str, vectors: Mapping[str, Vectors]) -> None:
@@ -27,7 +27,7 @@ class VectorCache(Protocol):
 
 
 def embed_tasks(embedder: Embedder, tasks: Sequence[Task], cache: VectorCache | None) -> Vectors:
-    """One row per task. A text that was not kept is found in the cache by its hash; else it is an empty one."""
+    """Embed each task as one row. A text that was not kept is found in the cache by its hash; else it is empty."""
     rows: dict[int, Vectors] = {}
     withheld = {i: task.text_hash for i, task in enumerate(tasks) if task.text_hash and not task.text}
     if withheld and cache is not None and embedder.cacheable:
@@ -43,7 +43,7 @@ def embed_tasks(embedder: Embedder, tasks: Sequence[Task], cache: VectorCache | 
 
 
 def embed_cached(embedder: Embedder, texts: Sequence[str], cache: VectorCache | None) -> Vectors:
-    """`embedder.embed(texts)`, computing only what the cache does not hold and each distinct text once.
+    """Embed texts, computing only what the cache does not hold, and each distinct text once.
 
     An embedder that is not `cacheable` computes all of them and nothing is kept.
     """

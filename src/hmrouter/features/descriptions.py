@@ -1,4 +1,4 @@
-"""What each harness is, as text: the part of a harness vector that needs no outcomes."""
+"""Descriptions of harnesses: the part of a harness vector that needs no outcomes."""
 
 from __future__ import annotations
 

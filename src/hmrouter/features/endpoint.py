@@ -28,7 +28,7 @@ LARGEST_ANSWER = 2**28
 
 
 def parse_address(url: str) -> SplitResult:
-    """The endpoint behind a base address such as a client of OpenAI takes.
+    """Find the endpoint behind a base address such as a client of OpenAI takes.
 
     >>> parse_address("http://localhost:8000/v1").path, parse_address("https://example.org").path
     ('/v1/embeddings', '/v1/embeddings')
@@ -51,14 +51,14 @@ def parse_address(url: str) -> SplitResult:
 
 
 def pause(attempt: int, asked: float | None) -> float:
-    """Seconds to wait after failed attempt 1, 2, ...: what the server asks for, else doubling, with jitter."""
+    """Give the seconds to wait after failed attempt 1, 2, ...: what the server asks for, else doubling, with jitter."""
     if asked is not None:
         return min(asked, LONGEST_WAIT)
     return min(0.5 * 2.0 ** min(attempt - 1, 10), LONGEST_WAIT) * random.uniform(0.5, 1.0)
 
 
 def retry_after(value: str | None, now: float) -> float | None:
-    """The seconds that a Retry-After header means: a number or a date; None without or with neither.
+    """Read the seconds that a Retry-After header means: a number or a date; None without or with neither.
 
     >>> retry_after("7", 0.0), retry_after("Thu, 01 Jan 1970 00:01:00 GMT", 50.0), retry_after("soon", 0.0)
     (7.0, 10.0, None)
@@ -81,7 +81,7 @@ class _Reply:
 
     @property
     def detail(self) -> str:
-        """What the server says about its refusal, on one short line."""
+        """The server's reason for its refusal, on one short line."""
         text: Any = self.content.decode("utf-8", "replace")
         with suppress(ValueError):
             text = json.loads(text)
@@ -92,7 +92,7 @@ class _Reply:
 
 
 class JsonEndpoint:
-    """Where JSON is posted to. Threads may share one; each takes a connection of its own."""
+    """An address that JSON is posted to. Threads may share one; each takes a connection of its own."""
 
     def __init__(self, url: str, *, timeout: float, retries: int) -> None:
         self._address = parse_address(url)
@@ -107,7 +107,7 @@ class JsonEndpoint:
         return self._address.netloc
 
     def post(self, document: Any, *, key: str = "") -> Any:
-        """What the endpoint answers, as JSON; tried again after 429, 5xx and lost connections."""
+        """Post a document and return the answer, both JSON; tried again after 429, 5xx and lost connections."""
         body = json.dumps(document).encode()
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key:

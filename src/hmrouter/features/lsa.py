@@ -42,14 +42,11 @@ class LSA(Embedder):
         max_texts: int = 20_000,
         max_terms: int = 65_536,
         length_weight: float = 0.3,
-        stretch: bool = False,
     ) -> None:
-        """`stretch`: give topic columns unit length, as routers that were saved before 0014 did."""
         self.dims = dims
         self.max_texts = max_texts
         self.max_terms = max_terms
         self.length_weight = length_weight
-        self.stretch = stretch
         self._ready: Any = None
 
     def fit(self, texts: Sequence[str]) -> Self:
@@ -61,7 +58,7 @@ class LSA(Embedder):
         self.components_ = np.zeros((0, 0), dtype=np.float32)
         self.length_mean_ = np.zeros(2, dtype=np.float32)
         self.length_scale_ = np.ones(2, dtype=np.float32)
-        settings = f"{self.dims} {self.max_texts} {self.max_terms} {self.length_weight} {self.stretch}"
+        settings = f"{self.dims} {self.max_texts} {self.max_terms} {self.length_weight}"
         digest = hashlib.sha256(settings.encode())
         for text in distinct:
             digest.update(text_hash(text).encode())
@@ -81,7 +78,7 @@ class LSA(Embedder):
         return self
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Topic columns, of unit length at most, and two length columns; zeros for an empty text."""
+        """Embed texts: topic columns, of unit length at most, and two length columns; zeros for an empty text."""
         if not hasattr(self, "components_"):
             raise NotFitted("the LSA embedder is not fitted; call fit(texts) first")
         out = np.zeros((len(texts), self.components_.shape[1] + 2), dtype=np.float32)
@@ -90,24 +87,19 @@ class LSA(Embedder):
             written = [texts[i] for i in rows]
             if self._ready is None:  # made once: indexing the vocabulary takes longer than reading a text
                 self._ready = self._vectorizer()
-            topics = np.asarray(self._ready.transform(written) @ self.components_)
-            if self.stretch:
-                norms = np.linalg.norm(topics, axis=1, keepdims=True)
-                # A text outside the topics leaves only rounding noise, which must not be blown up to unit length.
-                topics = np.where(norms > 1e-6, topics / np.maximum(norms, 1e-6), 0.0)
-            out[rows, :-2] = topics
+            out[rows, :-2] = np.asarray(self._ready.transform(written) @ self.components_)
             lengths = (_lengths(written) - self.length_mean_) / self.length_scale_
             out[rows, -2:] = self.length_weight * np.clip(lengths, -MAX_DEVIATIONS, MAX_DEVIATIONS)
         return out
 
     def identity(self) -> dict[str, Any]:
-        """Which texts and settings the columns come from."""
+        """Name the texts, as a hash with the settings, that the columns come from."""
         if not hasattr(self, "revision_"):
             raise NotFitted("the LSA embedder is not fitted; call fit(texts) first")
         return {"name": self.name, "revision": self.revision_, "dims": self.components_.shape[1] + 2}
 
     def state(self) -> State:
-        """The vocabulary, the directions and the settings."""
+        """Save the vocabulary, the directions and the settings."""
         identity = self.identity()
         arrays = {
             "idf": self.idf_,
@@ -117,14 +109,15 @@ class LSA(Embedder):
         }
         settings = {
             "dims": self.dims, "max_texts": self.max_texts, "max_terms": self.max_terms,
-            "length_weight": self.length_weight, "stretch": self.stretch,
+            "length_weight": self.length_weight,
         }  # fmt: skip
         return State(arrays, {"settings": settings, "revision": identity["revision"], "terms": self.terms_})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The fitted embedder."""
-        self = cls(**{"stretch": True, **state.meta["settings"]})  # older files do not say it, and did
+        """Restore the fitted embedder."""
+        # Files from before the choice was settled (docs/decisions/0014) also say that they do not stretch.
+        self = cls(**{key: value for key, value in state.meta["settings"].items() if key != "stretch"})
         self.terms_ = list(state.meta["terms"])
         self.revision_ = state.meta["revision"]
         self.idf_ = state.arrays["idf"]

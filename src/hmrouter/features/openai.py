@@ -14,11 +14,11 @@ import numpy as np
 
 from hmrouter.errors import EmbedderMismatch, EndpointError, UsageError
 from hmrouter.features.endpoint import EXAMPLE, JsonEndpoint
-from hmrouter.features.pretrained import VARIABLE, Pretrained, number, variable
+from hmrouter.features.pretrained import VARIABLE, PretrainedEmbedder, env_number, env_text
 from hmrouter.state import Floats, State
 
 
-class OpenAIEmbedder(Pretrained):
+class OpenAIEmbedder(PretrainedEmbedder):
     """A model behind an OpenAI-compatible embeddings endpoint.
 
     >>> OpenAIEmbedder("Qwen/Qwen3-Embedding-8B", "http://localhost:8000/v1", dims=1024).identity()["dims"]
@@ -46,19 +46,19 @@ class OpenAIEmbedder(Pretrained):
 
     @classmethod
     def from_environment(cls) -> Self:
-        """The endpoint that the environment describes; refused at once if it does not name one."""
+        """Make the embedder that the environment describes; refused at once if it names no endpoint."""
         self = super().from_environment()
         _ = self._endpoint
         return self
 
     def state(self) -> State:
-        """What shapes the vectors, and the name under which the server answered."""
+        """Save the settings that shape the vectors, and the name under which the server answered."""
         state = super().state()
         return State(state.arrays, {**state.meta, "served_as": self.served_as_})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The embedder, at the address that the environment names when it is used."""
+        """Restore the embedder, at the address that the environment names when it is used."""
         self = super().from_state(state)
         self.served_as_ = state.meta["served_as"]
         return self
@@ -67,19 +67,19 @@ class OpenAIEmbedder(Pretrained):
 
     @cached_property
     def _endpoint(self) -> JsonEndpoint:
-        url = self.base_url or variable("URL")
+        url = self.base_url or env_text("URL")
         if not url:
             raise UsageError(
                 f"the embedder {self.name!r} needs the address of an embeddings endpoint; set {VARIABLE}URL, "
                 f"for example to {EXAMPLE}"
             )
-        retries = number("RETRIES", least=0) if self.retries is None else self.retries
-        timeout = self.timeout or number("TIMEOUT") or 60.0
+        retries = env_number("RETRIES", least=0) if self.retries is None else self.retries
+        timeout = self.timeout or env_number("TIMEOUT") or 60.0
         return JsonEndpoint(url, timeout=timeout, retries=4 if retries is None else retries)
 
     @property
     def _batch_size(self) -> int:
-        return self.batch_size or number("BATCH_SIZE") or 32
+        return self.batch_size or env_number("BATCH_SIZE") or 32
 
     def _encode(self, texts: list[str]) -> Floats:
         asked: dict[str, Any] = {"model": self.model, "input": texts, "encoding_format": "float"}
@@ -97,7 +97,7 @@ class OpenAIEmbedder(Pretrained):
         return rows
 
     def _check_name(self, name: Any) -> None:
-        """Some servers answer with the one model that they have, whichever was asked for; their answer names it."""
+        """Refuse an answer by another model: some servers use the one they have, whichever was asked for."""
         if not isinstance(name, str) or not name:
             return
         if self.served_as_ is None:

@@ -1,4 +1,4 @@
-"""What embedders share whose weights somebody else trained: a model's name, a form of the text, a length of vectors.
+"""The common part of embedders with pretrained weights: a model's name, a form of the text, a length of vectors.
 
 What shapes the vectors is part of the identity and is saved with the router. The length is learned from the first
 vectors unless it is given; from then on another length is refused.
@@ -26,7 +26,7 @@ VARIABLE = "HMROUTER_EMBEDDINGS_"
 log = logging.getLogger(__name__)
 
 
-class Pretrained(Embedder):
+class PretrainedEmbedder(Embedder):
     """An embedder with a named model. Rows have unit length; an empty text is a row of zeros."""
 
     place: ClassVar[str]
@@ -57,14 +57,14 @@ class Pretrained(Embedder):
 
     @classmethod
     def from_environment(cls) -> Self:
-        """The embedder that the environment variables HMROUTER_EMBEDDINGS_... describe."""
+        """Make the embedder that the environment variables HMROUTER_EMBEDDINGS_... describe."""
         return cls(
-            model=variable("MODEL"), dims=number("DIMS"), instruction=variable("INSTRUCTION"),
-            revision=variable("REVISION"), max_chars=number("MAX_CHARS"),
+            model=env_text("MODEL"), dims=env_number("DIMS"), instruction=env_text("INSTRUCTION"),
+            revision=env_text("REVISION"), max_chars=env_number("MAX_CHARS"),
         )  # fmt: skip
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row of unit length per text, zeros for an empty one."""
+        """Embed each text as a row of unit length, zeros for an empty one."""
         rows = [i for i, text in enumerate(texts) if text.strip()]
         if not rows and self._length is None:
             self._finished(self._encode(["length"]))  # how many zeros there are, only a vector can tell
@@ -82,21 +82,21 @@ class Pretrained(Embedder):
         return self
 
     def identity(self) -> dict[str, Any]:
-        """What shapes the vectors; not where they are computed."""
+        """Say what shapes the vectors, not where they are computed."""
         return {**self._asked(), "dims": self._length}
 
     @property
     def fingerprint(self) -> str:
-        """A short hash of what was asked for: it finds cached vectors before any vector tells the length."""
+        """Hash the settings without the length seen: it finds cached vectors before any vector tells the length."""
         return hashlib.sha256(json.dumps(self._asked(), sort_keys=True).encode()).hexdigest()[:16]
 
     def state(self) -> State:
-        """What shapes the vectors, and the length seen."""
+        """Save the settings that shape the vectors, and the length seen."""
         return State(meta={"settings": self._settings(), "dims": self._length})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What shapes the vectors is as it was; where they are computed, the environment says."""
+        """Restore the settings that shape the vectors; the environment says where they are computed."""
         self = cls(**state.meta["settings"])
         self.dims_ = state.meta["dims"]
         return self
@@ -105,7 +105,7 @@ class Pretrained(Embedder):
 
     @abstractmethod
     def _encode(self, texts: list[str]) -> Floats:
-        """The model's vectors, one row per text, finite."""
+        """Compute the model's vectors, one row per text, finite."""
 
     @property
     @abstractmethod
@@ -137,7 +137,7 @@ class Pretrained(Embedder):
         return f"Instruct: {self.instruction}\nQuery:{text}" if self.instruction else text
 
     def _finished(self, raw: Floats) -> Vectors:
-        """The first `dims` columns at unit length."""
+        """Cut rows to `dims` columns and bring them to unit length."""
         if self.dims is not None and self.dims_ is None and raw.shape[1] < self.dims:
             raise UsageError(
                 f"dims {self.dims} is more than the {raw.shape[1]} numbers that {self.model!r} gives; "
@@ -157,14 +157,14 @@ class Pretrained(Embedder):
         self.dims_ = dims
 
 
-def variable(name: str) -> str:
-    """An environment variable HMROUTER_EMBEDDINGS_name, empty without it."""
+def env_text(name: str) -> str:
+    """Read the environment variable HMROUTER_EMBEDDINGS_name, empty without it."""
     return os.environ.get(VARIABLE + name, "").strip()
 
 
-def number(name: str, least: int = 1) -> int | None:
-    """The whole number in such a variable, None without it."""
-    text = variable(name)
+def env_number(name: str, least: int = 1) -> int | None:
+    """Read the whole number in such a variable, None without it."""
+    text = env_text(name)
     if not text:
         return None
     if not (text.isascii() and text.isdigit()) or int(text) < least:

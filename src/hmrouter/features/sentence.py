@@ -14,14 +14,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hmrouter.errors import EmbedderMismatch, InputError, MissingExtra
-from hmrouter.features.pretrained import VARIABLE, Pretrained
+from hmrouter.features.pretrained import VARIABLE, PretrainedEmbedder
 from hmrouter.state import Floats, State
 
 # Hashing gigabytes of weights would take longer than loading them; other weights differ at their ends, too.
 ENDS = 2**20
 
 
-class SentenceEmbedder(Pretrained):
+class SentenceEmbedder(PretrainedEmbedder):
     """A sentence-transformers model.
 
     >>> SentenceEmbedder("all-MiniLM-L6-v2", dims=128).identity()["model"]
@@ -42,13 +42,13 @@ class SentenceEmbedder(Pretrained):
         self.files_ = directory_hash(Path(model))
 
     def state(self) -> State:
-        """What shapes the vectors; of a directory also the hash of its files."""
+        """Save the settings that shape the vectors; of a directory also the hash of its files."""
         state = super().state()
         return State(state.arrays, {**state.meta, "files": self.files_})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The embedder; the model is looked for when it is used."""
+        """Restore the embedder; the model is looked for when it is used."""
         self = super().from_state(state)
         self.files_ = state.meta["files"]
         return self
@@ -93,7 +93,7 @@ class SentenceEmbedder(Pretrained):
 
 
 def directory_hash(path: Path) -> str:
-    """A hash of the names, sizes and ends of the files in a model's directory; empty if there is none."""
+    """Hash the names, sizes and ends of the files in a model's directory; empty if there is none."""
     if not path.is_dir():
         return ""
     digest = hashlib.sha256()

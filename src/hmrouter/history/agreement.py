@@ -1,4 +1,4 @@
-"""Which suites may speak for others: those that the rest foretells better than nothing does.
+"""Leaving out suites that would mislead: those that the others predict worse than no knowledge at all does.
 
 A suite on which routes rank as if at random, or upside down, would make all the others look unreliable. So each is
 asked in turn: are its route means likelier given the others' than without them? The one that answers no most clearly
@@ -17,7 +17,7 @@ from hmrouter.state import Floats
 
 
 def disagreeing(points: Sequence[Point], tasks: Floats, mean: Floats, variances: Mapping[str, float]) -> set[str]:
-    """The suites that the others foretell worse than nothing does; at least one suite always stays."""
+    """Find the suites that the others predict worse than no knowledge does; at least one suite always stays."""
     suites = [p.suite for p in points]
     z, spread = empirical_logits(tasks, mean)
     k = covariance(points, points, variances) + np.diag(spread)
@@ -33,7 +33,7 @@ def disagreeing(points: Sequence[Point], tasks: Floats, mean: Floats, variances:
 
 
 def _gain(suite: str, among: Sequence[int], suites: Sequence[str], z: Floats, k: Floats) -> float:
-    """How much likelier the suite's logits are given those of the others, as a difference of log densities."""
+    """Compute how much likelier the suite's logits are given those of the others, as a difference of log densities."""
     own = [i for i in among if suites[i] == suite]
     others = [i for i in among if suites[i] != suite]
     to = np.linalg.solve(k[np.ix_(others, others)], k[np.ix_(others, own)]).T

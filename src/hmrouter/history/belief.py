@@ -1,18 +1,16 @@
-"""What other suites say about the routes of one suite."""
+"""SuiteBelief: the success of routes on a suite without outcomes, predicted from other suites."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Self
+from collections.abc import Iterable, Sequence
+from typing import Self
 
 import numpy as np
 
-from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.history.agreement import disagreeing
 from hmrouter.history.hierarchy import Hierarchy
 from hmrouter.history.records import Record, once_per_family
-from hmrouter.history.terms import Describe
-from hmrouter.names.models import ModelTable
+from hmrouter.history.terms import Point, points_of
 from hmrouter.state import Floats, State
 from hmrouter.types import Route
 
@@ -25,10 +23,9 @@ KEPT = 2000
 class SuiteBelief:
     """A Gaussian over the logits of any routes' success rates on a suite that has no outcomes yet."""
 
-    def __init__(self, records: Sequence[Record], hierarchy: Hierarchy, describe: Describe) -> None:
+    def __init__(self, records: Sequence[Record], hierarchy: Hierarchy) -> None:
         self.records = tuple(records)
         self._hierarchy = hierarchy
-        self._describe = describe
         self._level = hierarchy.level
         self._reached: dict[Route, tuple[float, Floats]] = {}
 
@@ -39,57 +36,57 @@ class SuiteBelief:
 
     @property
     def variances(self) -> dict[str, float]:
-        """What each term contributes."""
+        """The variance of each term."""
         return self._hierarchy.variances
 
     def mean(self, routes: Sequence[Route]) -> Floats:
-        """Expected logit of each route's success rate, (routes,)."""
+        """Give the expected logit of each route's success rate, (routes,)."""
         reached = self._reached_of(routes)
         return np.array([reached[r][0] for r in routes], dtype=np.float64)
 
     def cov(self, routes: Sequence[Route], others: Sequence[Route]) -> Floats:
-        """Covariances of the logits, (routes, others), apart from the suite's level."""
+        """Give the covariances of the logits, (routes, others), apart from the suite's level."""
         cov = self._hierarchy.cov_by_reach(
             self._points(routes), self._reach(routes), self._points(others), self._reach(others)
         )
         return cov - self._hierarchy.variances["suite"]
 
     def disagreeing(self) -> set[str]:
-        """The families of suites that the others foretell worse than nothing does."""
+        """Find the families of suites that the others predict worse than no knowledge does."""
         h = self._hierarchy
         return disagreeing(h.points, h.tasks, h.mean, h.variances)
 
     def state(self) -> State:
-        """The records and the variances; the rest follows from them."""
+        """Save the records and the variances; the rest follows from them."""
         rows = [[r.suite, str(r.route), r.tasks, r.mean, r.cost, r.family, r.source, r.date] for r in self.records]
         return State({}, {"records": rows, "variances": self._hierarchy.variances})
 
     @classmethod
-    def from_state(cls, state: State, describe: Describe | None = None) -> Self:
-        """What `state` described."""
+    def from_state(cls, state: State) -> Self:
+        """Restore the belief that `state` saved."""
         records = [
             Record(suite, Route.parse(route), tasks, mean, cost, family, source, date)
             for suite, route, tasks, mean, cost, family, source, date in state.meta["records"]
         ]
-        return cls.of(records, describe or Describe(), state.meta["variances"])
+        return cls.of(records, state.meta["variances"])
 
     @classmethod
-    def of(cls, records: Sequence[Record], describe: Describe, variances: dict[str, Any] | None = None) -> Self:
-        """Fit, with variances learned or given."""
-        points = describe.points([r.route for r in records], [r.family for r in records])
+    def of(cls, records: Sequence[Record], variances: dict[str, float] | None = None) -> Self:
+        """Fit a belief to records, with variances learned or given."""
+        points = points_of([r.route for r in records], [r.family for r in records])
         tasks = np.array([r.tasks for r in records], dtype=np.float64)
         mean = np.array([r.mean for r in records], dtype=np.float64)
         if variances is None:
-            return cls(records, Hierarchy.fit(points, tasks, mean), describe)
-        return cls(records, Hierarchy(points, tasks, mean, variances), describe)
+            return cls(records, Hierarchy.fit(points, tasks, mean))
+        return cls(records, Hierarchy(points, tasks, mean, variances))
 
     def _reach(self, routes: Sequence[Route]) -> Floats:
-        """What the evidence explains of each route, (routes, records)."""
+        """Compute the part of each route that the records explain, (routes, records)."""
         reached = self._reached_of(routes)
         return np.array([reached[r][1] for r in routes]).reshape(len(routes), len(self.records))
 
     def _reached_of(self, routes: Sequence[Route]) -> dict[Route, tuple[float, Floats]]:
-        """What the evidence expects and explains of each route; kept, as the same routes are asked about again.
+        """Give the expected logit of each route and the part that records explain; kept for the next question.
 
         A dictionary that is there never changes: another takes its place, so that threads may ask at once.
         """
@@ -102,22 +99,16 @@ class SuiteBelief:
             self._reached = kept
         return kept
 
-    def _points(self, routes: Sequence[Route]) -> Any:
-        return self._describe.points(routes, [HERE] * len(routes))
+    def _points(self, routes: Sequence[Route]) -> list[Point]:
+        return points_of(routes, [HERE] * len(routes))
 
 
-def learn(
-    records: Iterable[Record],
-    without: Collection[str] = (),
-    models: ModelTable | None = None,
-    harnesses: HarnessDescriptions | None = None,
-) -> SuiteBelief | None:
-    """What the records say about a suite, without those of its own families; None if there are no others."""
-    kept = once_per_family(r for r in records if r.family not in without)
+def learn(records: Iterable[Record]) -> SuiteBelief | None:
+    """Learn from the records what to expect of routes on a suite that has none among them; None without records."""
+    kept = once_per_family(records)
     if not kept:
         return None
-    describe = Describe(models, harnesses)
-    belief = SuiteBelief.of(kept, describe)
+    belief = SuiteBelief.of(kept)
     if apart := belief.disagreeing():
-        belief = SuiteBelief.of([r for r in kept if r.family not in apart], describe)
+        belief = SuiteBelief.of([r for r in kept if r.family not in apart])
     return belief

@@ -16,6 +16,7 @@ import numpy as np
 
 from hmrouter.evidence.dataset import hash_rank
 from hmrouter.history.terms import TERMS, Point, shared
+from hmrouter.logits import logit, sigmoid
 from hmrouter.state import Floats
 
 COMMON = 10.0
@@ -28,7 +29,7 @@ NEWTON = 20
 
 
 class Hierarchy:
-    """The fitted model."""
+    """The fitted model: variances, and the posterior of theta."""
 
     def __init__(self, points: Sequence[Point], tasks: Floats, mean: Floats, variances: Mapping[str, float]) -> None:
         """Points with the number of tasks and the mean score of each; the posterior is computed here."""
@@ -53,18 +54,10 @@ class Hierarchy:
         left = COMMON - float(common @ self._over(common))
         return float(common @ self._weights), float(np.sqrt(max(left, 0.0) + self.variances["suite"]))
 
-    def predict(self, points: Sequence[Point]) -> Floats:
-        """Expected theta, (points,)."""
-        return self.reach(points)[0]
-
-    def cov(self, a: Sequence[Point], b: Sequence[Point]) -> Floats:
-        """Posterior covariance of theta, (a, b)."""
-        return self.cov_by_reach(a, self.reach(a)[1], b, self.reach(b)[1])
-
     def reach(self, points: Sequence[Point]) -> tuple[Floats, Floats]:
-        """Expected theta, (points,), and what the evidence explains of each point, (points, evidence).
+        """Compute the expected theta, (points,), and what the evidence explains of each point, (points, evidence).
 
-        The second is the dear part of `cov`, worth keeping.
+        The second is the dear part of `cov_by_reach`, worth keeping.
         """
         from scipy.linalg import solve_triangular
 
@@ -72,7 +65,7 @@ class Hierarchy:
         return np.asarray(to @ self._weights), np.asarray(solve_triangular(factor, to.T, lower=lower)).T
 
     def cov_by_reach(self, a: Sequence[Point], reach_a: Floats, b: Sequence[Point], reach_b: Floats) -> Floats:
-        """Posterior covariance (a, b) of points whose `reach` is known."""
+        """Compute the posterior covariance (a, b) of points whose `reach` is known."""
         return np.asarray(self._cov(a, b) - reach_a @ reach_b.T)
 
     def _cov(self, a: Sequence[Point], b: Sequence[Point]) -> Floats:
@@ -84,7 +77,7 @@ class Hierarchy:
         return np.asarray(cho_solve(self._factor, right))
 
     def _solve(self) -> tuple[Any, Floats]:
-        """The factor of K + W^-1 at the mode, and the weights K^-1 theta; Newton's method, damped by halving."""
+        """Find the factor of K + W^-1 at the mode, and the weights K^-1 theta; Newton's method, damped by halving."""
         from scipy.linalg import cho_factor, cho_solve
 
         k = covariance(self.points, self.points, self.variances)
@@ -94,7 +87,7 @@ class Hierarchy:
             factor = cho_factor(k + np.diag(spread), lower=True)
             weights = cho_solve(factor, theta)
             mode = k @ weights
-            rate = 1.0 / (1.0 + np.exp(-np.clip(mode, -30.0, 30.0)))
+            rate = sigmoid(mode)
             information = np.maximum(self.tasks * rate * (1.0 - rate), 1e-6)
             working = mode + (successes - self.tasks * rate) / information
             if np.abs(working - theta).max(initial=0.0) < 1e-8:
@@ -104,7 +97,7 @@ class Hierarchy:
 
 
 def covariance(a: Sequence[Point], b: Sequence[Point], variances: Mapping[str, float]) -> Floats:
-    """The prior covariance of theta, (a, b)."""
+    """Compute the prior covariance of theta, (a, b)."""
     out = np.full((len(a), len(b)), COMMON)
     for term in TERMS:
         out += variances[term] * shared(term, a, b)
@@ -112,13 +105,13 @@ def covariance(a: Sequence[Point], b: Sequence[Point], variances: Mapping[str, f
 
 
 def empirical_logits(tasks: Floats, mean: Floats) -> tuple[Floats, Floats]:
-    """Logits of the means with half a success and half a failure added, and their sampling variances."""
+    """Compute logits of the means with half a success and half a failure added, and their sampling variances."""
     p = (mean * tasks + 0.5) / (tasks + 1.0)
-    return np.log(p) - np.log1p(-p), 1.0 / ((tasks + 1.0) * p * (1.0 - p))
+    return logit(p), 1.0 / ((tasks + 1.0) * p * (1.0 - p))
 
 
 def learn_variances(points: Sequence[Point], z: Floats, spread: Floats) -> dict[str, float]:
-    """The variances that make the logits z with sampling variances `spread` most likely."""
+    """Find the variances that make the logits z with sampling variances `spread` most likely."""
     from scipy.linalg import cho_factor, cho_solve
     from scipy.optimize import minimize
 

@@ -1,10 +1,9 @@
-"""The table of public results that ships with the package, a user's own beside it, and what they say about a suite."""
+"""The table of public results that ships with the package, a user's own beside it, and the prior they give a suite."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,11 +15,11 @@ from typing import Any, NamedTuple, Self
 from hmrouter.errors import InputError, OutputError, UsageError
 from hmrouter.files import atomic_write
 from hmrouter.history.belief import SuiteBelief, learn
-from hmrouter.history.families import family_of_suites
+from hmrouter.history.families import families_of_suites, own_families
 from hmrouter.history.records import Record, once_per_family
-from hmrouter.history.tables import Folder, parse_table, read_table
-from hmrouter.history.terms import TERMS, Describe
-from hmrouter.types import Route, Task, text_hash
+from hmrouter.history.tables import TableFolder, parse_table, read_table
+from hmrouter.history.terms import TERMS
+from hmrouter.types import Route
 
 PUBLIC = "public"
 """The name of the shipped table."""
@@ -32,7 +31,7 @@ RESULTS, VARIANCES, HIDDEN = "public_results.csv", "public_variances.json", "pub
 
 @cache
 def shipped() -> tuple[Record, ...]:
-    """The records of the shipped table.
+    """Read the records of the shipped table.
 
     >>> len({record.suite for record in shipped()})
     13
@@ -44,39 +43,39 @@ def shipped() -> tuple[Record, ...]:
 
 
 def fingerprint() -> str:
-    """What identifies the shipped table."""
+    """Hash the shipped table, to tell it from another version."""
     return hashlib.sha256(_shipped_text().encode()).hexdigest()
 
 
-class Tables:
+class HistoryTables:
     """The shipped table, unless it is hidden, and those in a user's folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = Folder(folder)
+        self.folder = TableFolder(folder)
         self._hidden = self.folder.path / HIDDEN
 
     def names(self) -> list[str]:
-        """The tables in use, the shipped one first."""
+        """List the tables in use, the shipped one first."""
         return [*([] if self._hidden.exists() else [PUBLIC]), *self.folder.names()]
 
     def read(self, name: str) -> list[Record]:
-        """The records of one table."""
+        """Read the records of one table."""
         return list(shipped()) if name == PUBLIC else self.folder.read(name)
 
     def records(self) -> list[Record]:
-        """The records of all tables in use, a user's first: of equal ones theirs count.
+        """Read the records of all tables in use, a user's first: of equal ones theirs count.
 
         A suite that is named like a shipped one is of the same family, unless its table says of which.
         """
         own = [record for name in self.folder.names() for record in self.folder.read(name)]
-        family = families({record.suite: () for record in own}, shipped())
+        family = families_of_suites({record.suite: () for record in own}, shipped())
         own = [replace(r, family=family[r.suite]) if r.family == r.suite else r for r in own]
         return [*own, *(shipped() if PUBLIC in self.names() else ())]
 
     def add(self, file: Path, name: str | None = None) -> tuple[str, bool, list[str]]:
-        """Keep a table: its name, whether it took the place of another, and what is wrong with it; then it is not kept.
+        """Keep a table unless it has problems; return its name, whether it replaced another, and the problems.
 
-        >>> Tables().add(Path("public.csv"))
+        >>> HistoryTables().add(Path("public.csv"))
         Traceback (most recent call last):
         hmrouter.errors.UsageError: 'public' is the name of the shipped table; choose another name
         """
@@ -105,67 +104,11 @@ class Tables:
             raise OutputError(f"cannot remove {self._hidden}: {e.strerror or e}") from e
 
 
-# -- which suites are the same --------------------------------------------------------------------------------------
-
-
-def own_families(suites: Collection[str], records: Sequence[Record]) -> frozenset[str]:
-    """The families that these suites belong to: what is said of those is no news about them.
-
-    Records of own outcomes say of which family a suite is. A published table is known by its name: `swe-bench-lite`
-    is of the family swe-bench, and `gaia` is what some `gaia_hal` reports.
-
-    >>> sorted(own_families(["SWE-bench Lite", "Mind2Web"], shipped()))
-    ['online_mind2web', 'swe-bench']
-    """
-    own = {r.family for r in records if not r.source and r.suite in suites}
-    names = {*suites, *(r.suite for r in records if not r.source and r.family in own)}
-    published = {(r.suite, r.family) for r in records if r.source}
-    return frozenset(own | {f for s, f in published if any(_alike(n, s) or _alike(n, f) for n in names)})
-
-
-def families(tasks: Mapping[str, Iterable[Task]], published: Iterable[Record] = ()) -> dict[str, str]:
-    """Suite -> family, by the tasks that suites share; named as the published one that is named like one of them.
-
-    Tasks are the same where their ids are, unless those are bare numbers, or where their texts are.
-    """
-    known = {suite: list(of) for suite, of in tasks.items()}
-    by_id = family_of_suites({s: {t.id for t in of if not t.id.isdigit()} for s, of in known.items()})
-    by_text = family_of_suites({s: {_text(t) for t in of} - {""} for s, of in known.items()})
-    # One of the two in common is half of what there is to share, which is enough.
-    joined = family_of_suites({s: {f"id {by_id[s]}", f"text {by_text[s]}"} for s in known})
-    names = sorted({(r.suite, r.family) for r in published})
-    members: dict[str, list[str]] = {}
-    for suite, family in joined.items():
-        members.setdefault(family, []).append(suite)
-    for group in members.values():
-        like = [f for s, f in names if any(_alike(own, s) or _alike(own, f) for own in group)]
-        joined |= dict.fromkeys(group, like[0]) if like else {}
-    return joined
-
-
-def _text(task: Task) -> str:
-    return task.text_hash or (text_hash(task.text) if task.text else "")
-
-
-def _alike(own: str, other: str) -> bool:
-    """Whether a suite is named like a published one: it contains the name, or is most of it in whole words."""
-    mine, theirs = _words(own), _words(other)
-    name, published = "".join(mine), "".join(theirs)
-    if published in name:
-        return len(published) >= 4 or published == name
-    most = 2 * len(name) > len(published)
-    return most and any(theirs[i : i + len(mine)] == mine for i in range(len(theirs)))
-
-
-def _words(name: str) -> list[str]:
-    return re.findall(r"[^\W_]+", name.lower())
-
-
-# -- what they say --------------------------------------------------------------------------------------------------
+# -- the prior they give -------------------------------------------------------------------------------------------
 
 
 def believe(records: Sequence[Record], suites: Collection[str] = ()) -> SuiteBelief | None:
-    """What the records say about a workload of these suites, whose own families have no say; None if none are left.
+    """Predict routes on these suites from records of other families; None if there are no such records.
 
     What is learned from the shipped table is shipped with it. From any other history it is learned here, in seconds.
     """
@@ -174,13 +117,13 @@ def believe(records: Sequence[Record], suites: Collection[str] = ()) -> SuiteBel
     with one_thread():
         if kept == once_per_family(shipped()) and (learned := _learned_from_shipped()):
             apart, variances = learned
-            return SuiteBelief.of([r for r in kept if r.family not in apart], Describe(), variances)
+            return SuiteBelief.of([r for r in kept if r.family not in apart], variances)
         return learn(kept)
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Linear algebra in one thread: a history's matrices are small, and threads would wait for each other."""
+    """Run linear algebra in one thread: a history's matrices are small, and threads would wait for each other."""
     import scipy.linalg  # noqa: F401 - only a library that is there can be told how many threads to use
     from threadpoolctl import threadpool_limits
 
@@ -188,7 +131,7 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-class Seen(NamedTuple):
+class SuiteCounts(NamedTuple):
     """In how many other suites a route was run; those of one family count once."""
 
     public: int
@@ -199,7 +142,7 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What a router knows from elsewhere, in numbers."""
+    """The evidence from other suites behind a router, in numbers."""
 
     own_outcomes: int
     """Executions of the workload itself that it knows."""
@@ -214,7 +157,7 @@ class Background:
 
     @classmethod
     def of(cls, records: Sequence[Record], own_outcomes: int) -> Self:
-        """Count."""
+        """Count suites, routes and dates of the records."""
         dates = sorted(r.date for r in records if r.date)
         public = sorted({r.suite for r in records if r.source})
         own = sorted({r.suite for r in records if not r.source})
@@ -225,14 +168,14 @@ class Background:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Self:
-        """What `dataclasses.asdict` gave, also by way of JSON."""
+        """Restore what `dataclasses.asdict` gave, also by way of JSON."""
         own_outcomes, records, routes = (int(kept[key]) for key in ("own_outcomes", "records", "routes"))
         public, own = (tuple(map(str, kept[key])) for key in ("public_suites", "own_suites"))
         return cls(own_outcomes, records, routes, public, own, str(kept["oldest"]), str(kept["newest"]))
 
     @property
     def note(self) -> str:
-        """What stands behind an answer, in a few words.
+        """The evidence behind an answer, in a few words.
 
         >>> Background.of(shipped(), 0).note
         'public evidence only'
@@ -248,12 +191,12 @@ class Background:
         return f"{self.note} ({self.routes:,} routes on {suites:,} suite{'' if suites == 1 else 's'}{dated})"
 
 
-def seen_in(records: Iterable[Record]) -> dict[Route, Seen]:
-    """Route -> in how many suites it was run."""
-    out: dict[Route, Seen] = {}
+def count_suites(records: Iterable[Record]) -> dict[Route, SuiteCounts]:
+    """Count, for each route, the suites in which it was run."""
+    out: dict[Route, SuiteCounts] = {}
     for record in once_per_family(records):
-        public, own = out.get(record.route, Seen(0, 0))
-        out[record.route] = Seen(public + bool(record.source), own + (not record.source))
+        public, own = out.get(record.route, SuiteCounts(0, 0))
+        out[record.route] = SuiteCounts(public + bool(record.source), own + (not record.source))
     return out
 
 
@@ -262,7 +205,7 @@ def _shipped_text() -> str:
 
 
 def _learned_from_shipped() -> tuple[list[str], dict[str, float]] | None:
-    """Families that disagree with the rest, and variances; None where they are of another table or another model."""
+    """Read shipped variances and disagreeing families; None if they are of another table or another model."""
     kept = json.loads((files("hmrouter.data") / VARIANCES).read_text(encoding="utf-8"))
     current = kept["of"] == fingerprint() and set(kept["variances"]) == set(TERMS)
     return (kept["apart"], kept["variances"]) if current else None

@@ -1,4 +1,4 @@
-"""One route on one suite, as a mean: what history is made of."""
+"""Records: how one route did on one suite, as a mean; history is a list of them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Record:
 
 
 def records_of(data: Dataset, families: Mapping[str, str] | None = None) -> list[Record]:
-    """The means of each suite's routes in a data set."""
+    """Compute the means of each suite's routes in a data set."""
     out = []
     for suite in data.suites:
         own = data.restrict(suites=[suite])
@@ -60,7 +60,7 @@ def records_of(data: Dataset, families: Mapping[str, str] | None = None) -> list
 
 
 def once_per_family(records: Iterable[Record]) -> list[Record]:
-    """Each route once in each family, as in the suite where it was run on most tasks: shared tasks count once."""
+    """Keep each route once in each family, from the suite where it was run on most tasks: shared tasks count once."""
     best: dict[tuple[str, Route], Record] = {}
     for record in sorted(records, key=lambda r: (-r.tasks, r.suite)):
         best.setdefault((record.family, record.route), record)

@@ -29,7 +29,7 @@ from hmrouter.types import Route
 REQUIRED = ("suite", "model", "harness", "tasks", "mean_score")
 COLUMNS = ("suite", "family", "model", "harness", "tasks", "mean_score", "mean_cost", "source", "commit", "date")
 MOST_ROWS = 2000
-"""Rows of one table: what is learned from them grows with the cube of their number."""
+"""Rows of one table: learning from them takes time that grows with the cube of their number."""
 LONGEST = 512
 """Characters of a name."""
 ENVIRONMENT = "HMROUTER_HISTORY"
@@ -38,15 +38,15 @@ _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-class Parsed(NamedTuple):
-    """What a table says, and one line for each row that cannot be used."""
+class TableContent(NamedTuple):
+    """The records of a table, and one line for each row that cannot be used."""
 
     records: list[Record]
     problems: list[str]
 
 
-def read_table(path: Path) -> Parsed:
-    """Read a table; a file that is none at all is an `InputError`, a row that is none one of the problems."""
+def read_table(path: Path) -> TableContent:
+    """Read a table; a bad row becomes one of the problems, a file that is no table at all an `InputError`."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as e:
@@ -56,8 +56,8 @@ def read_table(path: Path) -> Parsed:
     return parse_table(text, path.name, toml=path.suffix.lower() == ".toml")
 
 
-def parse_table(text: str, name: str, *, toml: bool = False) -> Parsed:
-    """The records of a table with this content; those that name no source have the table's name as theirs.
+def parse_table(text: str, name: str, *, toml: bool = False) -> TableContent:
+    """Read the records of a table with this content; those that name no source have the table's name as theirs.
 
     >>> content = "suite,model,harness,tasks,mean_score\\nours,GPT-5,Codex,20,0.7\\nours,o3,codex,20,1.7\\n"
     >>> parse_table(content, "ours.csv").problems
@@ -66,7 +66,7 @@ def parse_table(text: str, name: str, *, toml: bool = False) -> Parsed:
     rows = list(_toml_rows(text, name) if toml else _csv_rows(text, name))
     if len(rows) > MOST_ROWS:
         raise InputError(f"{name} has {len(rows):,} rows; the limit is {MOST_ROWS:,}: leave out old or small results")
-    found, first = Parsed([], []), dict[tuple[str, Route], str]()
+    found, first = TableContent([], []), dict[tuple[str, Route], str]()
     families: dict[str, str] = {}
     for place, columns, cells in rows:
         try:
@@ -141,7 +141,7 @@ def _record(row: Mapping[str, Any], table: str) -> Record:
 
 
 def _text(value: Any, column: str) -> str:
-    """A cell as text: TOML has numbers and dates of its own."""
+    """Read a cell as text: TOML has numbers and dates of its own."""
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int | float | date):
@@ -162,7 +162,7 @@ def _number(text: str, column: str) -> float:
 
 
 def _dated(text: str) -> str:
-    """YYYY, YYYY-MM or YYYY-MM-DD of the calendar, or nothing."""
+    """Check that a date is empty or YYYY, YYYY-MM or YYYY-MM-DD of the calendar."""
     if text:
         try:
             if not _DATE.fullmatch(text):
@@ -173,19 +173,19 @@ def _dated(text: str) -> str:
     return text
 
 
-class Folder:
-    """Where a user's tables are kept: files NAME.csv and NAME.toml."""
+class TableFolder:
+    """The folder of a user's tables: files NAME.csv and NAME.toml."""
 
     def __init__(self, path: Path | None = None) -> None:
         """Unless one is given: HMROUTER_HISTORY of the environment, else hmrouter/history where settings are kept."""
         self.path = path or _of_the_environment()
 
     def names(self) -> list[str]:
-        """The tables that are there."""
+        """List the tables that are there."""
         return sorted(self._files())
 
     def read(self, name: str) -> list[Record]:
-        """The records of a table; one that was damaged after it was added is refused."""
+        """Read the records of a table; one that was damaged after it was added is refused."""
         file = self._file(name)
         try:
             records, problems = read_table(file)
@@ -196,7 +196,7 @@ class Folder:
         return records
 
     def write(self, name: str, file: Path) -> bool:
-        """Keep a copy of a table under a name, in one step; whether it took the place of another."""
+        """Keep a copy of a table under a name, in one step; return whether it took the place of another."""
         if not _NAME.fullmatch(name):
             raise UsageError(f"{name!r} is no name for a table; use letters, digits, '.', '_' and '-', up to 100")
         before, kept = self._files().get(name), self.path / f"{name}{_suffix(file)}"

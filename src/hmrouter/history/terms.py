@@ -1,4 +1,4 @@
-"""What two routes, each on some suite, have in common: the terms of the hierarchical model.
+"""The terms of the hierarchical model: effects that two routes, each on some suite, have in common.
 
     theta = mu + suite + vendor + family + model + release + price + harness + harness family + vendor x harness + pair
           + suite x (release, vendor, model, harness family, harness, pair)
@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import log10
 from typing import Any
 
 import numpy as np
 
 from hmrouter.features.descriptions import HarnessDescriptions
-from hmrouter.names.models import ModelTable
+from hmrouter.names.models import ModelInfo, describe_model
 from hmrouter.names.prices import token_cost
 from hmrouter.state import Floats
 from hmrouter.types import Route
@@ -26,11 +26,13 @@ MIDDLE = 2025.0
 """The year that releases are counted from, so that the slope's effect is small there."""
 USUAL_PRICE = 10.0
 """Dollars per million output tokens."""
+REMEMBERED = 4096
+"""Models and harnesses whose description is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A route on a suite, by what it is."""
+    """A route on a suite, described by its model and harness."""
 
     suite: str
     model: str
@@ -64,38 +66,19 @@ SLOPES: dict[str, Callable[[Point], float]] = {
     "release": lambda p: p.release,
     "price": lambda p: p.price,
 }
-"""What an effect is proportional to: newer models do better, and dearer ones."""
+"""Quantities that an effect is proportional to: newer models do better, and dearer ones."""
 SLOPES_BY_SUITE = {"suite_release": "release"}
 """Slopes that differ from suite to suite."""
 TERMS = (*LABELS, *SLOPES, *SLOPES_BY_SUITE)
 
 
-class Describe:
-    """Routes on suites -> points, with the tables of models and harnesses that are in use."""
-
-    def __init__(self, models: ModelTable | None = None, harnesses: HarnessDescriptions | None = None) -> None:
-        self._models = models or ModelTable.shipped()
-        self._harnesses = harnesses or HarnessDescriptions()
-        self._model = lru_cache(maxsize=4096)(self._models.info)
-        self._family = lru_cache(maxsize=4096)(self._harnesses.family)
-        self._price = lru_cache(maxsize=4096)(_price)
-
-    def points(self, routes: Sequence[Route], suites: Sequence[str]) -> list[Point]:
-        """One point per route and its suite."""
-        return [self._point(route, suite) for route, suite in zip(routes, suites, strict=True)]
-
-    def _point(self, route: Route, suite: str) -> Point:
-        info = self._model(route.model)
-        release = 0.0 if info.release is None else info.release - MIDDLE
-        # A harness of no known family shares nothing with others of no known family.
-        family = self._family(route.harness) or route.harness
-        return Point(
-            suite, route.model, route.harness, info.vendor, info.family, family, release, self._price(route.model)
-        )
+def points_of(routes: Sequence[Route], suites: Sequence[str]) -> list[Point]:
+    """Describe each route on its suite, by the shipped tables of models, harnesses and prices."""
+    return [_point(route, suite) for route, suite in zip(routes, suites, strict=True)]
 
 
 def shared(term: str, a: Sequence[Point], b: Sequence[Point]) -> Floats:
-    """What two points share of a term's effect, (a, b): 1 or 0 for a label, a product for a slope."""
+    """Compute how much of a term's effect two points share, (a, b): 1 or 0 for a label, a product for a slope."""
     if term in SLOPES:
         return np.outer(_values(term, a), _values(term, b))
     if term in SLOPES_BY_SUITE:
@@ -107,20 +90,35 @@ def shared(term: str, a: Sequence[Point], b: Sequence[Point]) -> Floats:
 
 
 def traits(routes: Sequence[Route]) -> Floats:
-    """What the slopes are over, (routes, slopes): the age and the price of each route's model, 0 where unknown."""
-    points = _shipped().points(routes, [""] * len(routes))
+    """List the quantities of slopes, (routes, slopes): the age and the price of each route's model, 0 where unknown."""
+    points = points_of(routes, [""] * len(routes))
     return np.array([_values(slope, points) for slope in SLOPES]).T
-
-
-@cache
-def _shipped() -> Describe:
-    return Describe()
 
 
 def _values(slope: str, points: Sequence[Point]) -> Floats:
     return np.array([SLOPES[slope](p) for p in points], dtype=np.float64)
 
 
+def _point(route: Route, suite: str) -> Point:
+    info = _info(route.model)
+    release = 0.0 if info.release is None else info.release - MIDDLE
+    family = _harness_family(route.harness)
+    return Point(suite, route.model, route.harness, info.vendor, info.family, family, release, _price(route.model))
+
+
+# Names come from logs, so their number has no limit.
+@lru_cache(maxsize=REMEMBERED)
+def _info(model: str) -> ModelInfo:
+    return describe_model(model)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _harness_family(harness: str) -> str:
+    # A harness of no known family shares nothing with others of no known family.
+    return HarnessDescriptions().family(harness) or harness
+
+
+@lru_cache(maxsize=REMEMBERED)
 def _price(model: str) -> float:
     dollars = token_cost(model, 0, 0, 1_000_000)
     return log10(dollars / USUAL_PRICE) if dollars else 0.0

@@ -1,10 +1,10 @@
 """Execution logs -> outcomes. `read_logs` recognises the format by what the file holds.
 
-formats/            one reader per format, and what two of them share
-base.py             the contract of a reader; what the caller asked for; bad records; messages with file and line
+formats/            one reader per format, and parts that two of them share
+base.py             the contract of a reader; the caller's request; bad records; messages with file and line
 walk.py             a path -> the logs in it
 archives.py         an archive -> a folder for a while
-members.py          what is in an archive, and how much of it may come out
+members.py          entries of an archive, and the limit of what may come out
 zip_file.py         members of ZIP archives
 tar_file.py         members of tar archives
 files.py            bytes and lines, gzip or plain, bounded and counted
@@ -12,9 +12,9 @@ json_file.py        JSON documents, whole or item by item
 json_object.py      JSON text -> one object, strictly
 json_stream.py      the bytes of a document on their way to the parser
 table.py            rows of a table -> outcomes
-fields.py           what the fields of an outcome are called in tables
-cells.py            one cell -> one value
-harness_output.py   what a harness prints itself, recognised to say that it is no log of outcomes
+fields.py           the column names of an outcome's fields in tables
+coerce.py           one cell -> one value
+harness_output.py   recognises a harness's own output, to say that it is no log of outcomes
 """
 
 from __future__ import annotations
@@ -42,13 +42,23 @@ from hmrouter.logs.formats.swebench_report import SweBenchReportReader
 from hmrouter.logs.formats.swebench_site import SweBenchSiteReader
 from hmrouter.logs.formats.terminal_bench import TerminalBenchReader
 from hmrouter.logs.formats.workspace_bench import WorkspaceBenchReader
-from hmrouter.logs.walk import Part, parts
+from hmrouter.logs.walk import Log, logs_at
 from hmrouter.names import Names
 from hmrouter.types import Outcome
 
 __all__ = [
-    "Notes", "Part", "Reader", "Refusals", "Request",
-    "benchmark_directories", "check_suite", "find_logs", "format_names", "read_benchmark", "read_logs", "sniff",
+    "Log",
+    "Notes",
+    "Reader",
+    "Refusals",
+    "Request",
+    "benchmark_directories",
+    "check_suite",
+    "find_logs",
+    "format_names",
+    "read_benchmark",
+    "read_logs",
+    "sniff",
 ]  # fmt: skip
 
 READERS: tuple[Reader, ...] = (
@@ -71,7 +81,7 @@ READERS: tuple[Reader, ...] = (
 
 
 def format_names() -> tuple[str, ...]:
-    """The names of the formats that can be read.
+    """List the names of the formats that can be read.
 
     >>> format_names()[:4]
     ('benchmark', 'harbor', 'terminal-bench', 'inspect')
@@ -80,7 +90,7 @@ def format_names() -> tuple[str, ...]:
 
 
 def sniff(path: str | Path) -> str:
-    """The name of the format that a file or directory is in, by its content."""
+    """Recognise the format of a file or directory by its content and return its name."""
     with closing(find_logs(path)) as found:
         return next(found).reader.name
 
@@ -90,12 +100,12 @@ def find_logs(
     format: str = "auto",
     notes: Notes | None = None,
     mapping: Mapping[str, str] | None = None,
-) -> Generator[Part, None, None]:
-    """The logs at a path: itself, or those in the folder or archive that it is; what is passed over is noted.
+) -> Generator[Log, None, None]:
+    """Find the logs at a path: itself, or those in the folder or archive that it is; what is passed over is noted.
 
     Close it if you stop before its end: an archive lies unpacked while its logs are read.
     """
-    return parts(Path(path), READERS, Notes() if notes is None else notes, format, mapping)
+    return logs_at(Path(path), READERS, Notes() if notes is None else notes, format, mapping)
 
 
 def check_suite(
@@ -119,7 +129,7 @@ def read_logs(
     harness: str | None = None,
     notes: Notes | None = None,
 ) -> Iterator[Outcome]:
-    """The outcomes in a log, or in all logs of a folder or archive, streaming: memory does not grow with their size.
+    """Read the outcomes of a log, or of all logs in a folder or archive; memory does not grow with their size.
 
     `suite` is for outcomes whose log names none, as are `model` and `harness`; `mapping` (field -> column) for tables
     with columns of their own naming; `notes` is filled with what was ignored. What cannot be read raises a `LogError`

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import mkdtemp
 
 from hmrouter.logs.base import UNPACKED, Notes, problem, shown
-from hmrouter.logs.members import Budget, Kind, Member
+from hmrouter.logs.members import Budget, Member, MemberKind
 from hmrouter.logs.tar_file import is_tar, tar_members
 from hmrouter.logs.zip_file import is_zip, zip_members
 
@@ -32,7 +32,7 @@ def is_archive(path: Path) -> bool:
 
 @contextmanager
 def unpacked(path: Path, budget: Budget, notes: Notes) -> Iterator[Path]:
-    """The folder in which an archive lies unpacked, named after it; it is gone afterwards.
+    """Unpack an archive into a folder named after it, which is gone afterwards.
 
     The budget is the outermost archive's: what is inside it shares that. Links and devices are left out and noted.
     """
@@ -50,7 +50,7 @@ def unpacked(path: Path, budget: Budget, notes: Notes) -> Iterator[Path]:
 
 
 def _stem(path: Path) -> str:
-    """The name without what says that it is an archive; a benchmark at its top gets this as its name."""
+    """Drop the endings that mark an archive; a benchmark at its top gets this as its name."""
     while path.suffix.lower() in _ENDINGS:
         path = path.with_suffix("")
     return path.name.strip(".") or "archive"
@@ -78,11 +78,11 @@ def _unpack(path: Path, member: Member, folder: Path, budget: Budget, notes: Not
             path, f"a member lies {len(parts)} folders deep, and {DEEPEST_MEMBER} is the limit: {member.name!r}"
         )
     target = folder.joinpath(*parts)
-    if member.kind is Kind.OTHER:
+    if member.kind is MemberKind.OTHER:
         notes.remarks[f"{shown(path)}: links and devices in it were left out"] += 1
         return
     try:
-        if member.kind is Kind.FOLDER:
+        if member.kind is MemberKind.FOLDER:
             target.mkdir(parents=True, exist_ok=True)
             return
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,7 @@ NOTED_COLUMNS = 100
 
 @dataclass
 class Notes:
-    """What a reader met that is no error, for the summary after an import."""
+    """Observations of a reader that are no errors, for the summary after an import."""
 
     ignored_columns: dict[str, set[str]] = field(default_factory=dict)
     """Per file: the columns that no field of an outcome is read from."""
@@ -67,7 +67,7 @@ class Refusals:
     """How an error reads: a front end gives its own words."""
 
     def add(self, error: LogError, record: object) -> None:
-        """Count one more."""
+        """Count one more refused record."""
         self.count += 1
         message = self.words(error)
         if len(self.first) < SHOWN_REFUSALS:
@@ -78,7 +78,7 @@ class Refusals:
             self.keep({"error": message, "record": record})
 
     def raise_any(self) -> None:
-        """Refuse what was read, if something in it was refused and nobody asked to read on."""
+        """Refuse the whole file, if a record of it was refused and nobody asked to read on."""
         if self.count and not self.skip:
             more = f"; and {self.count - len(self.first):,} more" if self.count > len(self.first) else ""
             several = self.count > 1
@@ -88,7 +88,7 @@ class Refusals:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the caller asked for, beside the path."""
+    """The caller's request beside the path: names, mapping, and what holds where the log does not say."""
 
     suite: str | None = None
     """The suite of outcomes whose log does not name one."""
@@ -108,8 +108,8 @@ class Request:
     """Filled while reading."""
 
     def route(self, model: str | None, harness: str | None, found: str = "") -> Route:
-        """The route of a record: what the log says, else what `found` (the name of its run or folder) says through
-        the pattern, else what the caller gave; a refusal that asks for what is missing.
+        """Find the route of a record: from the log, else from `found` (the name of its run or folder) through the
+        pattern, else from the caller; a refusal asks for what is missing.
 
         >>> str(Request(harness="codex").route("GPT-5", None))
         'codex:gpt-5'
@@ -140,7 +140,7 @@ class Reader(Protocol):
         file's ending."""
 
     def read(self, path: Path, request: Request) -> Iterator[Outcome]:
-        """The outcomes, in the order of the log, streaming.
+        """Read the outcomes one by one, in the order of the log.
 
         A record that cannot be an outcome goes to `request.refuse`; a `LogError` says that nothing more can be read.
         """
@@ -151,7 +151,7 @@ UNPACKED: dict[Path, Path] = {}
 
 
 def shown(path: Path) -> str:
-    """A path for messages, one line. One in an unpacked archive begins with the archive, not with a temporary folder.
+    """Write a path on one line for messages. One in an unpacked archive begins with the archive, not a scratch folder.
 
     >>> shown(Path("two\\nlines.csv"))
     'two\\\\nlines.csv'
@@ -164,14 +164,14 @@ def shown(path: Path) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with what a terminal would not print, or would obey, written as an escape."""
+    """Escape the characters that a terminal would not print, or would obey."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def problem(path: Path, message: object, at: str = "") -> LogError:
-    """The error for a problem in a file, on one line: `runs.csv line 7: score 1.7 is outside 0 to 1`.
+    """Make the error for a problem in a file, on one line: `runs.csv line 7: score 1.7 is outside 0 to 1`.
 
     >>> print(problem(Path("runs.csv"), "score 1.7 is outside 0 to 1", at="line 7"))
     runs.csv line 7: score 1.7 is outside 0 to 1

@@ -1,4 +1,4 @@
-"""The one table of what an outcome's fields are called in CSV, JSONL and Parquet, and how they are read."""
+"""The one table of the column names of an outcome's fields in CSV, JSONL and Parquet, and of how they are read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from hmrouter.errors import InputError, UnknownName
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,35 +15,35 @@ class Field:
 
     columns: tuple[str, ...]
     """Column names, any one of them."""
-    convert: cells.Convert
+    convert: coerce.Convert
 
 
 FIELDS: Mapping[str, Field] = {
-    "task": Field(("task", "task_id", "query_id", "instance_id"), cells.name),
-    "model": Field(("model",), cells.name),
-    "harness": Field(("harness",), cells.name),
-    "route": Field(("route",), cells.name),
-    "score": Field(("score",), cells.score),
-    "suite": Field(("suite",), cells.name),
-    "text": Field(("text",), cells.text),
-    "text_hash": Field(("text_hash",), cells.name),
-    "meta": Field(("meta",), cells.meta),
-    "n_trials": Field(("n_trials", "trials"), cells.trials),
-    "status": Field(("status",), cells.status),
-    "cost": Field(("cost", "cost_usd"), cells.number),
-    "cost_is_route_mean": Field(("cost_is_route_mean",), cells.flag),
-    "token_cost": Field(("token_cost", "token_cost_usd"), cells.number),
-    "input_tokens": Field(("input_tokens",), cells.integer),
-    "cached_tokens": Field(("cached_tokens",), cells.integer),
-    "output_tokens": Field(("output_tokens",), cells.integer),
-    "seconds": Field(("seconds",), cells.number),
-    "when": Field(("when",), cells.moment),
-    "source": Field(("source",), cells.name),
-    "run": Field(("run",), cells.name),
-    "trial": Field(("trial",), cells.name),
-    "model_version": Field(("model_version",), cells.name),
-    "harness_version": Field(("harness_version",), cells.name),
-    "dataset_version": Field(("dataset_version",), cells.name),
+    "task": Field(("task", "task_id", "query_id", "instance_id"), coerce.name),
+    "model": Field(("model",), coerce.name),
+    "harness": Field(("harness",), coerce.name),
+    "route": Field(("route",), coerce.name),
+    "score": Field(("score",), coerce.score),
+    "suite": Field(("suite",), coerce.name),
+    "text": Field(("text",), coerce.text),
+    "text_hash": Field(("text_hash",), coerce.name),
+    "meta": Field(("meta",), coerce.meta),
+    "n_trials": Field(("n_trials", "trials"), coerce.trials),
+    "status": Field(("status",), coerce.status),
+    "cost": Field(("cost", "cost_usd"), coerce.number),
+    "cost_is_route_mean": Field(("cost_is_route_mean",), coerce.flag),
+    "token_cost": Field(("token_cost", "token_cost_usd"), coerce.number),
+    "input_tokens": Field(("input_tokens",), coerce.integer),
+    "cached_tokens": Field(("cached_tokens",), coerce.integer),
+    "output_tokens": Field(("output_tokens",), coerce.integer),
+    "seconds": Field(("seconds",), coerce.number),
+    "when": Field(("when",), coerce.moment),
+    "source": Field(("source",), coerce.name),
+    "run": Field(("run",), coerce.name),
+    "trial": Field(("trial",), coerce.name),
+    "model_version": Field(("model_version",), coerce.name),
+    "harness_version": Field(("harness_version",), coerce.name),
+    "dataset_version": Field(("dataset_version",), coerce.name),
 }
 
 KEY = ("suite", "source", "run", "trial")
@@ -83,15 +83,15 @@ def bind(columns: Sequence[str], mapping: Mapping[str, str], unread: Collection[
     """
     places: dict[str, int] = {}
     for place, column in enumerate(columns):
-        if places.setdefault(_plain(column), place) != place:
+        if places.setdefault(plain_column(column), place) != place:
             raise InputError(f"column {column!r} appears twice; rename or remove one")
     at: dict[str, int] = {}
     for field, column in mapping.items():
         if field in unread:
             raise InputError(f"{field} is not read from a column here, so it cannot be mapped to {column!r}")
-        if _plain(column) not in places:
+        if plain_column(column) not in places:
             raise InputError(f"no column {column!r} for {field}, as the mapping says; found {_listed(columns)}")
-        at[field] = places[_plain(column)]
+        at[field] = places[plain_column(column)]
     taken = set(at.values())
     for field, known in FIELDS.items():
         if field in at or field in unread:
@@ -113,8 +113,8 @@ def bind(columns: Sequence[str], mapping: Mapping[str, str], unread: Collection[
     return Binding(at, frozenset(columns[place] for place in range(len(columns)) if place not in used), export)
 
 
-def _plain(column: str) -> str:
-    # Spreadsheets like "Score" and " score".
+def plain_column(column: str) -> str:
+    """Write a column name as it is compared: spreadsheets like "Score" and " score"."""
     return column.strip().lower()
 
 

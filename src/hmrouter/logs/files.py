@@ -56,7 +56,7 @@ def open_bytes(path: Path, *, unpack: bool = True) -> Iterator[BinaryIO]:
 
 
 def head(path: Path) -> bytes:
-    """The first 64 KiB, decompressed, without a byte order mark: what sniffing looks at. Nothing for a directory."""
+    """Read the first 64 KiB, decompressed, without a byte order mark, for sniffing. Nothing for a directory."""
     if os.path.isdir(path):
         return b""
     with open_bytes(path) as stream:
@@ -64,7 +64,7 @@ def head(path: Path) -> bytes:
 
 
 def content_hash(*paths: Path) -> str:
-    """Names what the files hold, compressed or not, so that the same records get the same run id everywhere."""
+    """Hash the content of files, compressed or not, so that the same records get the same run id everywhere."""
     digests = []
     for path in paths:
         with open_bytes(path) as stream:
@@ -110,7 +110,7 @@ class Lines:
                 ) from None
 
     def end_record(self) -> bool:
-        """Start counting the next record; whether this one is long enough to hide a cell above the limit."""
+        """Start counting the next record; return whether this one is long enough to hide a cell above the limit."""
         long = self._pending > CELL_LIMIT
         self._pending = 0
         return long

@@ -1,5 +1,7 @@
-"""What a harness itself prints or writes while it runs. It tells what was done, never whether that was right, so it is
-no log of outcomes; it is recognised only to say so."""
+"""Recognising the output of a harness itself, only to say that it is no log of outcomes.
+
+It tells what was done, never whether that was right.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ _PATTERNS = {harness: re.compile(mark, re.DOTALL) for harness, mark in _MARKS.it
 
 
 def harness_of(path: Path) -> str:
-    """The harness whose output a file is, by its content; "" if it is none that is known.
+    """Name the harness whose output a file is, by its content; "" if it is none that is known.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

@@ -27,7 +27,7 @@ def is_document(path: Path) -> bool:
 
 
 def top_keys(path: Path) -> dict[str, Any]:
-    """The keys of the object that a file begins with, as far as its first 64 KiB go, for sniffing.
+    """Read the keys of the object that a file begins with, as far as its first 64 KiB go, for sniffing.
 
     A scalar comes with its value, a nested object with the dictionary of its own keys (their values likewise, one
     level), an array as an empty list. What is not JSON gives what came before the fault; a directory gives nothing.
@@ -65,7 +65,7 @@ def top_keys(path: Path) -> dict[str, Any]:
 
 
 def load_document(path: Path, limit: int = DOCUMENT_LIMIT) -> dict[str, Any]:
-    """The one object of a small file; whatever is wrong with it is a `LogError`."""
+    """Read the one object of a small file; whatever is wrong with it is a `LogError`."""
     with open_bytes(path) as stream:
         data = stream.read(limit + 1)
     if len(data) > limit:
@@ -81,7 +81,7 @@ def load_document(path: Path, limit: int = DOCUMENT_LIMIT) -> dict[str, Any]:
 
 
 def stream_items(path: Path, prefix: str) -> Iterator[Any]:
-    """The values at a place of a document, one at a time: `results.item` for each of the array `results`."""
+    """Stream the values at a place of a document, one at a time: `results.item` for each of the array `results`."""
     import ijson
 
     with open_document(path) as stream:
@@ -90,19 +90,9 @@ def stream_items(path: Path, prefix: str) -> Iterator[Any]:
             yield item
 
 
-def stream_pairs(path: Path, prefix: str) -> Iterator[tuple[str, Any]]:
-    """The keys and values of the object at a place of a document, one at a time; `""` is the document itself."""
-    import ijson
-
-    with open_document(path) as stream:
-        for key, value in ijson.kvitems(stream, prefix, use_float=True):
-            stream.end_item()
-            yield key, value
-
-
 @contextmanager
 def open_document(path: Path) -> Iterator[JsonStream]:
-    """A document for the parser; call `end_item` after each item. Whatever is wrong with it is a `LogError`."""
+    """Open a document for the parser; call `end_item` after each item. Whatever is wrong with it is a `LogError`."""
     import ijson
 
     with open_bytes(path) as stream:

@@ -24,8 +24,9 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class JsonStream:
-    """What the parser reads from. `NaN`, `Infinity` and `-Infinity` become strings, which no number is taken from
-    without a complaint.
+    """The checked bytes of a document, as a file for the parser.
+
+    `NaN`, `Infinity` and `-Infinity` become strings, which no number is taken from without a complaint.
 
     >>> from io import BytesIO
     >>> JsonStream(Path("a.json"), BytesIO(b'{"NaN": NaN}'), limit=100).read(100)
@@ -42,7 +43,7 @@ class JsonStream:
         self._first = True
 
     def read(self, size: int) -> bytes:
-        """The next bytes, a few more or less than asked for; none at the end."""
+        """Read the next bytes, a few more or less than asked for; none at the end."""
         while block := self._stream.read(size):
             self._pending += len(block)
             if self._pending > self._limit:
@@ -84,7 +85,7 @@ class JsonStream:
 
 
 def _whole(data: bytes) -> int:
-    """Where to cut a block so that no constant and no escape goes on in the next one."""
+    """Find where to cut a block so that no constant and no escape goes on in the next one."""
     longest = len(b"-Infinity")
     cut = len(data[:-longest] + data[-longest:].rstrip(_LETTERS))
     backslashes = cut - len(data[:cut].rstrip(b"\\"))
@@ -92,7 +93,7 @@ def _whole(data: bytes) -> int:
 
 
 def _quoted(data: bytes, in_string: bool) -> bytes:
-    """The block with its constants in quotes; those inside strings stay as they are."""
+    """Put the constants of a block in quotes; those inside strings stay as they are."""
     # The string that the block begins in ends at the first quote that is not escaped.
     rest = _REST_OF_STRING.match(data) if in_string else None
     start = rest.end() if rest else 0

@@ -1,4 +1,4 @@
-"""What is in an archive, and how much of it may come out."""
+"""Entries of archives, and the limit of what may come out of one."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ DEPTH = 3
 _NEXT_STEP = "if you trust it, unpack it yourself and import the folder"
 
 
-class Kind(Enum):
-    """What a member is."""
+class MemberKind(Enum):
+    """The kind of an archive's entry."""
 
     FILE = auto()
     FOLDER = auto()
@@ -40,12 +40,12 @@ class Member:
     """One entry of an archive. Its blocks can be read until the next member is asked for."""
 
     name: str
-    kind: Kind
+    kind: MemberKind
     blocks: Iterator[bytes]
 
 
 class Budget:
-    """What an archive and all those inside it may unpack to. It is spent on what comes out: headers say anything.
+    """Limits what an archive and all those inside it unpack to, by what comes out: headers say anything.
 
     >>> budget = Budget(packed=1000)
     >>> budget.spend(Path("a.zip"), size=FLOOR + 1)  # doctest: +ELLIPSIS
@@ -76,7 +76,7 @@ class Budget:
 
     @contextmanager
     def deeper(self, path: Path) -> Iterator[None]:
-        """While an archive is open that may lie in others; a `LogError` when it lies too deep."""
+        """Count an open archive that may lie in others; a `LogError` when it lies too deep."""
         if self._depth >= DEPTH:
             raise problem(path, f"is an archive more than {DEPTH} archives deep; {_NEXT_STEP}")
         self._depth += 1

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError, InvalidOutcome, LogError, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
-from hmrouter.logs.fields import EXPORT, EXPORT_VERSION, FIELDS, KEY, Binding, bind
+from hmrouter.logs.fields import EXPORT, EXPORT_VERSION, FIELDS, KEY, Binding, bind, plain_column
 from hmrouter.logs.files import content_hash
 from hmrouter.types import DEFAULT_SUITE, Outcome, Route, Task
 
@@ -22,23 +22,22 @@ Row = tuple[int, tuple[str, ...], Sequence[Any]]
 
 
 class TableReader(ABC):
-    """Reads tables of any purpose; which ones are outcomes is told by their columns."""
+    """Reads tables of any purpose; the columns tell which of them hold outcomes."""
 
     @abstractmethod
     def columns(self, path: Path) -> Sequence[str]:
-        """The column names, of the first record where each has its own."""
+        """Read the column names, of the first record where each has its own."""
 
     def holds_outcomes(self, path: Path, mapping: Mapping[str, str]) -> bool:
-        """Whether there is a column for the task and one for the score: then it is meant to be read, whatever else is
-        missing."""
-        there = {_plain(column) for column in self.columns(path)}
+        """Whether there are columns for task and score: then it is meant to be read, whatever else is missing."""
+        there = {plain_column(column) for column in self.columns(path)}
         wanted = ((mapping[field],) if field in mapping else FIELDS[field].columns for field in ("task", "score"))
-        return all(any(_plain(column) in there for column in columns) for columns in wanted)
+        return all(any(plain_column(column) in there for column in columns) for columns in wanted)
 
 
 @dataclass
 class Origin:
-    """Where rows come from, and what holds for those that do not say it themselves."""
+    """The file that rows come from, with defaults for rows that do not say their suite, source or run."""
 
     path: Path
     """The file they stand in, for messages."""
@@ -47,9 +46,9 @@ class Origin:
     unit: str = "line"
     """How the file counts its rows."""
     header: str = ""
-    """What to call the place of the column names; "" where every row has its own."""
+    """The name for the place of the column names; "" where every row has its own."""
     files: tuple[Path, ...] = ()
-    """What the run is the content hash of; the file itself if empty."""
+    """The files whose content hash is the run; the file itself if empty."""
     tasks: Mapping[str, Task] | None = None
     """Tasks known from elsewhere, by id."""
     unread: Collection[str] = ()
@@ -58,7 +57,7 @@ class Origin:
 
     @classmethod
     def of_file(cls, path: Path, request: Request, *, unit: str = "line", header: str = "") -> Origin:
-        """A file on its own: the source is its name without endings, the same for `runs.csv` and `runs.csv.gz`."""
+        """Take a file on its own: the source is its name without endings, the same for `runs.csv` and `runs.csv.gz`."""
         bare = path.with_suffix("") if path.suffix == ".gz" else path
         return cls(path, suite=request.suite or DEFAULT_SUITE, source=file_name(bare.stem), unit=unit, header=header)
 
@@ -68,7 +67,7 @@ class Origin:
         return content_hash(*(self.files or (self.path,)))
 
     def trial(self, *key: str | Route) -> str:
-        """The ordinal among the rows with this key, so that repeated executions stay apart."""
+        """Number a row among those with this key, so that repeated executions stay apart."""
         cell = hash(key)  # not the key itself: millions of rows must fit into memory
         ordinal = self._seen.get(cell, 0)
         self._seen[cell] = ordinal + 1
@@ -76,7 +75,7 @@ class Origin:
 
 
 def file_name(name: str) -> str:
-    """The name of a file as text for keys: its bytes need not be UTF-8, and a database takes nothing else.
+    """Write the name of a file as text for keys: its bytes need not be UTF-8, and a database takes nothing else.
 
     >>> file_name("caf\\udce9")
     'caf\ufffd'
@@ -84,13 +83,13 @@ def file_name(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def given(columns: Sequence[str], request: Request) -> dict[str, str]:
-    """Columns that a table lacks and the caller speaks for: a model and a harness hold for all of its rows.
+def columns_from_request(columns: Sequence[str], request: Request) -> dict[str, str]:
+    """Add the columns that a table lacks and the request has: its model and harness hold for all rows.
 
-    >>> given(["task", "model", "score"], Request(model="gpt-5", harness="codex"))
+    >>> columns_from_request(["task", "model", "score"], Request(model="gpt-5", harness="codex"))
     {'harness': 'codex'}
     """
-    there = {_plain(column) for column in columns} | request.mapping.keys()
+    there = {plain_column(column) for column in columns} | request.mapping.keys()
     said = {} if "route" in there else {"model": request.model, "harness": request.harness}
     return {field: value for field, value in said.items() if value and field not in there}
 
@@ -102,7 +101,7 @@ def outcomes(rows: Iterator[Row], origin: Origin, request: Request) -> Iterator[
 
     @lru_cache(maxsize=256)  # one entry for a table, a few for JSON lines of different shapes
     def converter(columns: tuple[str, ...]) -> Callable[[Sequence[Any]], Outcome]:
-        extra = given(columns, request)
+        extra = columns_from_request(columns, request)
         binding = bind((*columns, *extra), request.mapping, origin.unread)
         request.notes.ignore(origin.path, binding.ignored)
         return _converter(binding, origin, request, routes, tuple(extra.values()))
@@ -133,7 +132,7 @@ def outcomes(rows: Iterator[Row], origin: Origin, request: Request) -> Iterator[
 
 
 def wrong_width(values: Sequence[Any], columns: Sequence[str]) -> str:
-    """What to say of a row that is not as wide as its header."""
+    """Describe a row that is not as wide as its header."""
     return f"{len(values)} cells where the header has {len(columns)} columns"
 
 
@@ -173,7 +172,7 @@ def _converter(
 
 
 def _is_export(mark: Any) -> bool:
-    version = cells.name(mark, EXPORT)
+    version = coerce.name(mark, EXPORT)
     if version not in ("", EXPORT_VERSION):
         raise InvalidOutcome(f"{EXPORT} {version!r} is of another version of hmrouter; this one reads {EXPORT_VERSION}")
     return bool(version)
@@ -190,7 +189,3 @@ def _routes(request: Request) -> Callable[[str, str], Route]:
         return shared(names.model(model), names.harness(harness))
 
     return route
-
-
-def _plain(column: str) -> str:
-    return column.strip().lower()

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Protocol, cast
 
 from hmrouter.logs.base import problem
 from hmrouter.logs.files import open_bytes
-from hmrouter.logs.members import BLOCK, Kind, Member
+from hmrouter.logs.members import BLOCK, Member, MemberKind
 
 XZ_MEMORY = 128 * 2**20
 """Bytes that unpacking xz may take; its strongest setting takes 65 MiB, a header may ask for 4 GiB."""
@@ -44,9 +44,9 @@ def is_tar(path: Path) -> bool:
 
 
 def tar_members(path: Path) -> Iterator[Member]:
-    """The members, in the order of the archive; whatever is wrong with it is a `LogError`."""
+    """Read the members, in the order of the archive; whatever is wrong with it is a `LogError`."""
     with _unpacked(path) as stream:
-        watched = _Watched(path, stream)
+        watched = _HeaderLimiter(path, stream)
         try:
             # As a stream, so that nothing in a header can lead back, and the archive is read once.
             with tarfile.open(fileobj=cast(BinaryIO, watched), mode="r|") as archive:
@@ -64,8 +64,8 @@ def tar_members(path: Path) -> Iterator[Member]:
             raise problem(path, f"the tar archive is truncated or corrupt ({error})") from None
 
 
-def _kind(member: tarfile.TarInfo) -> Kind:
-    return Kind.FILE if member.isreg() else Kind.FOLDER if member.isdir() else Kind.OTHER
+def _kind(member: tarfile.TarInfo) -> MemberKind:
+    return MemberKind.FILE if member.isreg() else MemberKind.FOLDER if member.isdir() else MemberKind.OTHER
 
 
 def _blocks(path: Path, archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
@@ -77,7 +77,7 @@ def _blocks(path: Path, archive: tarfile.TarFile, member: tarfile.TarInfo) -> It
 
 
 def _check_end(rest: bytes, stream: _Stream) -> None:
-    """An archive ends with zeros; and only at the very end does compressed data say whether it is whole."""
+    """Check that an archive ends with zeros; only at the very end does compressed data say whether it is whole."""
     if len(rest) < tarfile.BLOCKSIZE or rest.strip(b"\0"):
         raise tarfile.ReadError("no end mark where the members end")
     behind = 0
@@ -87,8 +87,8 @@ def _check_end(rest: bytes, stream: _Stream) -> None:
             raise tarfile.ReadError("more data behind its end mark")
 
 
-class _Watched:
-    """What the standard library reads from: remembers the last of it, and bounds what is read for headers."""
+class _HeaderLimiter:
+    """A stream for the standard library that bounds what is read for headers and remembers the last bytes."""
 
     def __init__(self, path: Path, stream: _Stream) -> None:
         self.allowance: int | None = HEADER_LIMIT
@@ -108,7 +108,7 @@ class _Watched:
         return block
 
     def since(self, offset: int) -> bytes:
-        """What was read from a place on, which was a short while ago."""
+        """Return the bytes read from a place on, which was a short while ago."""
         return self._last[max(0, offset - (self._read - len(self._last))) :]
 
 
@@ -126,8 +126,8 @@ class _Decoder(Protocol):
     def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
 
 
-class _Decoded:
-    """bzip2 or xz data, decoded in blocks. The standard library's own files do not bound the memory of xz."""
+class _Decompressor:
+    """Decodes bzip2 or xz data in blocks. The standard library's own files do not bound the memory of xz."""
 
     def __init__(self, path: Path, raw: BinaryIO, start: Callable[[], _Decoder]) -> None:
         self._path, self._raw, self._start = path, raw, start
@@ -162,4 +162,4 @@ def _unpacked(path: Path) -> Iterator[_Stream]:
         start = stream.read(8)
         stream.seek(0)
         decoder = next((decoder for magic, decoder in _DECODERS.items() if start.startswith(magic)), None)
-        yield stream if decoder is None else _Decoded(path, stream, decoder)
+        yield stream if decoder is None else _Decompressor(path, stream, decoder)

@@ -1,6 +1,6 @@
-"""A path -> the logs in it: a file, a directory that is one log, a folder or an archive of any of these.
+"""Finding the logs at a path: a file, a directory that is one log, a folder or an archive of any of these.
 
-Each log found is a `Part` and is imported on its own: one that is refused does not undo the others.
+Each log found is a `Log` and is imported on its own: one that is refused does not undo the others.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ NOTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One log: where it is and who reads it. One from an archive can be read until the next one is asked for."""
+class Log:
+    """A log that was found, with the reader for it. One from an archive can be read until the next one is asked for."""
 
     path: Path
     reader: Reader
@@ -39,19 +39,19 @@ class Part:
         object.__setattr__(self, "name", shown(self.path))  # now: the archive is closed before the summary is written
 
     def read(self, request: Request) -> Iterator[Outcome]:
-        """Its outcomes; a `LogError` at the end if a record was refused and the request does not skip those."""
+        """Read its outcomes; a `LogError` at the end if a record was refused and the request does not skip those."""
         yield from self.reader.read(self.path, request)
         request.refusals.raise_any()
 
 
-def parts(
+def logs_at(
     path: Path,
     readers: Sequence[Reader],
     notes: Notes,
     format: str = "auto",
     mapping: Mapping[str, str] | None = None,
-) -> Generator[Part, None, None]:
-    """The logs at a path, in the order of their names; at least one, or a `LogError`.
+) -> Generator[Log, None, None]:
+    """Find the logs at a path, in the order of their names; at least one, or a `LogError`.
 
     Whoever does not ask for all of them closes it: an archive lies unpacked while its logs are read.
 
@@ -62,19 +62,19 @@ def parts(
     """
     chosen = _named(readers, format)
     if format != "auto" and not os.path.isdir(path) and not is_archive(path):
-        yield Part(path, chosen[0])
+        yield Log(path, chosen[0])
         return
     walk = _Walk(chosen, notes, mapping or {})
     found = False
-    for part in walk.parts(path):
+    for log in walk.logs(path):
         found = True
-        yield part
+        yield log
     if not found:
         raise problem(path, walk.nothing(path))
 
 
 def recognise(path: Path, readers: Sequence[Reader]) -> Reader | None:
-    """The first reader that takes the path for its own; the particular stand before the general."""
+    """Find the first reader that takes the path for its own; the particular stand before the general."""
     try:
         return next((reader for reader in readers if reader.sniff(path)), None)
     except OSError as error:
@@ -90,7 +90,7 @@ def _named(readers: Sequence[Reader], format: str) -> Sequence[Reader]:
 
 
 class _Walk:
-    """One walk: what it looks for, and what it met."""
+    """One walk through a folder or archive, with the notes it makes."""
 
     def __init__(self, readers: Sequence[Reader], notes: Notes, mapping: Mapping[str, str]) -> None:
         self._readers, self._notes, self._mapping = readers, notes, mapping
@@ -99,8 +99,8 @@ class _Walk:
         self._outputs: set[str] = set()
         """Harnesses whose own output was met."""
 
-    def parts(self, path: Path, depth: int = 0, budget: Budget | None = None) -> Iterator[Part]:
-        """The logs at a path that lies so deep in the one that was given, perhaps in an archive with that budget."""
+    def logs(self, path: Path, depth: int = 0, budget: Budget | None = None) -> Iterator[Log]:
+        """Find the logs at a path that lies so deep in the given one, perhaps in an archive with that budget."""
         folder = os.path.isdir(path)
         if not folder and not head(path):
             raise problem(path, "is empty")
@@ -108,18 +108,18 @@ class _Walk:
         if reason := self._reason_against(path, reader, depth):
             self._skip(path, reason)
         elif reader:
-            yield Part(path, reader)
+            yield Log(path, reader)
         elif folder:
             yield from self._in_folder(path, depth, budget)
         elif is_archive(path):
             budget = budget or Budget(path.stat().st_size)
             with unpacked(path, budget, self._notes) as unpacked_folder:
-                yield from self.parts(unpacked_folder, depth + 1, budget)
+                yield from self.logs(unpacked_folder, depth + 1, budget)
         elif depth:
             self._skip(path)
 
     def nothing(self, path: Path) -> str:
-        """What to say where no log was found."""
+        """Explain that no log was found, by what was."""
         known = ", ".join(reader.name for reader in self._readers)
         if self._outputs:
             return (
@@ -137,7 +137,7 @@ class _Walk:
             seen = f"; it is a JSON document with {keys}" if keys else ""
         return f"no known log format recognised; known are {known}{seen}"
 
-    def _in_folder(self, path: Path, depth: int, budget: Budget | None) -> Iterator[Part]:
+    def _in_folder(self, path: Path, depth: int, budget: Budget | None) -> Iterator[Log]:
         try:
             # Links last, so that a log is met under its own name.
             children = sorted(path.iterdir(), key=lambda child: (child.is_symlink(), child))
@@ -146,12 +146,12 @@ class _Walk:
         for child in children:
             if not child.name.startswith("."):
                 try:
-                    yield from self.parts(child, depth + 1, budget)
+                    yield from self.logs(child, depth + 1, budget)
                 except LogError as error:  # a file beside the logs that cannot even be looked at
                     self._note(str(error))
 
     def _reason_against(self, path: Path, reader: Reader | None, depth: int) -> str:
-        """Why a path is passed over, "" if it is not."""
+        """Say why a path is passed over, "" if it is not."""
         if reader is None and not os.path.isdir(path):
             return self._output(path)
         real = os.path.realpath(path)

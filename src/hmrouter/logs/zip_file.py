@@ -13,7 +13,7 @@ from typing import IO, BinaryIO, cast
 
 from hmrouter.logs.base import problem
 from hmrouter.logs.files import open_bytes
-from hmrouter.logs.members import BLOCK, Kind, Member
+from hmrouter.logs.members import BLOCK, Member, MemberKind
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 DIRECTORY_LIMIT = 32 * 2**20
@@ -36,17 +36,17 @@ def is_zip(path: Path) -> bool:
 
 @contextmanager
 def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    """An archive with its table of contents, for looking into it; whatever is wrong with it is a `LogError`."""
+    """Open an archive with its table of contents; whatever is wrong with it is a `LogError`."""
     with open_bytes(path, unpack=False) as raw:
         try:
-            with zipfile.ZipFile(cast(IO[bytes], _Capped(path, raw))) as archive:
+            with zipfile.ZipFile(cast(IO[bytes], _ReadLimiter(path, raw))) as archive:
                 yield archive
         except _BROKEN as error:
             raise problem(path, f"the ZIP archive is truncated or corrupt ({error})") from None
 
 
 def zip_members(path: Path) -> Iterator[Member]:
-    """The members, in the order of the archive; whatever is wrong with it is a `LogError`."""
+    """Read the members, in the order of the archive; whatever is wrong with it is a `LogError`."""
     with open_zip(path) as archive:
         for info in archive.infolist():
             # Some packers of Windows write backslashes.
@@ -54,12 +54,12 @@ def zip_members(path: Path) -> Iterator[Member]:
             yield Member(name, _kind(info), _blocks(path, archive, info))
 
 
-def _kind(info: zipfile.ZipInfo) -> Kind:
+def _kind(info: zipfile.ZipInfo) -> MemberKind:
     if info.is_dir():
-        return Kind.FOLDER
+        return MemberKind.FOLDER
     # The Unix mode stands in the upper half, and is 0 where the archive was made elsewhere.
     kind = stat.S_IFMT(info.external_attr >> 16)
-    return Kind.FILE if kind in (0, stat.S_IFREG) else Kind.OTHER
+    return MemberKind.FILE if kind in (0, stat.S_IFREG) else MemberKind.OTHER
 
 
 def _blocks(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -74,7 +74,7 @@ def _blocks(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iter
         raise problem(path, f"member {info.filename!r} is truncated or corrupt ({error})") from None
 
 
-class _Capped:
+class _ReadLimiter:
     """A file from which nobody reads a huge piece at once because a header says so."""
 
     def __init__(self, path: Path, raw: BinaryIO) -> None:

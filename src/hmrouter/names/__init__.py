@@ -4,9 +4,9 @@ A canonical name is lower case words joined by dashes (`claude-opus-4-1`, `mini-
 colon in front of a variant or size tag (`claude-sonnet-3-7:thinking`, `qwen-3:8b`), because the tag tells models
 apart; a harness's never does, because the colon separates harness and model in a route.
 
-    rules.py     what is regular: providers and release dates are dropped, Claude's family precedes its version
-    aliases.py   what is irregular: reads `data/aliases.toml`, and a user's file of the same layout
-    table.py     both put together: any spelling -> canonical name, and whether it is known
+    rules.py     the rules: providers and release dates are dropped, Claude's family precedes its version
+    aliases.py   the exceptions: reads `data/aliases.toml`, and a user's file of the same layout
+    spellings.py both put together: any spelling -> canonical name, and whether it is known
     similar.py   names that may be two spellings of one thing, for a person to decide
 
 A name that no table knows is kept in its regular form and counted, never dropped.
@@ -20,15 +20,15 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from hmrouter.names.aliases import Aliases, made_from_toml
+from hmrouter.names.aliases import Aliases, build_from_toml
 from hmrouter.names.rules import harness_forms, model_forms, slug
-from hmrouter.names.table import Table
+from hmrouter.names.spellings import Spellings
 
 __all__ = ["Names", "canonical_harness", "canonical_model"]
 
 
 def canonical_model(name: str) -> str:
-    """The canonical name of a model, by the rules and the shipped aliases.
+    """Give the canonical name of a model, by the rules and the shipped aliases.
 
     >>> canonical_model("anthropic/claude-3-7-sonnet-20250219"), canonical_model("Claude 3.7 Sonnet (February 2025)")
     ('claude-sonnet-3-7', 'claude-sonnet-3-7')
@@ -37,7 +37,7 @@ def canonical_model(name: str) -> str:
 
 
 def canonical_harness(name: str) -> str:
-    """The canonical name of a harness, by the rules and the shipped aliases.
+    """Give the canonical name of a harness, by the rules and the shipped aliases.
 
     >>> canonical_harness("HAL Generalist"), canonical_harness("Terminus 2")
     ('hal-generalist-agent', 'terminus-2')
@@ -67,8 +67,8 @@ class Names:
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Names:
-        """The shipped aliases, with those in a TOML file laid over them."""
-        return made_from_toml(path, cls)
+        """Lay the aliases of a TOML file over the shipped ones."""
+        return build_from_toml(path, cls)
 
     @property
     def known_models(self) -> frozenset[str]:
@@ -81,29 +81,29 @@ class Names:
         return self._harnesses.known
 
     def model(self, name: str) -> str:
-        """The canonical name of a model; one that is not known is counted in `unknown_models`."""
+        """Give the canonical name of a model; one that is not known is counted in `unknown_models`."""
         canonical, known = self._models.resolve(name)
         if not known:
             self.unknown_models[canonical] += 1
         return canonical
 
     def harness(self, name: str) -> str:
-        """The canonical name of a harness; one that is not known is counted in `unknown_harnesses`."""
+        """Give the canonical name of a harness; one that is not known is counted in `unknown_harnesses`."""
         canonical, known = self._harnesses.resolve(name)
         if not known:
             self.unknown_harnesses[canonical] += 1
         return canonical
 
 
-def _tables(*layers: Aliases) -> tuple[Table, Table]:
+def _tables(*layers: Aliases) -> tuple[Spellings, Spellings]:
     """The tables of models and of harnesses; a later layer wins over an earlier one."""
     providers = frozenset(slug(provider) for layer in layers for provider in layer.providers)
     return (
-        Table("model", partial(model_forms, providers=providers), [layer.models for layer in layers]),
-        Table("harness", harness_forms, [layer.harnesses for layer in layers]),
+        Spellings("model", partial(model_forms, providers=providers), [layer.models for layer in layers]),
+        Spellings("harness", harness_forms, [layer.harnesses for layer in layers]),
     )
 
 
 @cache
-def _shipped_tables() -> tuple[Table, Table]:
+def _shipped_tables() -> tuple[Spellings, Spellings]:
     return _tables(Aliases.shipped())

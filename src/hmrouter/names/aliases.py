@@ -1,4 +1,4 @@
-"""Alias files: what the rules cannot know about names.
+"""Alias files: the spellings that no rule can know.
 
     providers = ["my-gateway"]           # prefixes to drop: my-gateway/gpt-5
     [models]
@@ -22,13 +22,13 @@ from typing import Any, TypeVar
 
 from hmrouter.errors import InputError
 
-Made = TypeVar("Made")
+Built = TypeVar("Built")
 
 KEYS = ("providers", "models", "harnesses")
 
 
 def read_toml(path: Path | Traversable) -> dict[str, Any]:
-    """A TOML file as a dictionary; whatever is wrong with the file is one `InputError`."""
+    """Read a TOML file as a dictionary; whatever is wrong with the file is one `InputError`."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -37,8 +37,8 @@ def read_toml(path: Path | Traversable) -> dict[str, Any]:
         raise InputError(f"{path} is not a TOML file: {error}") from error
 
 
-def made_from_toml(path: str | Path, make: Callable[[dict[str, Any]], Made]) -> Made:
-    """What `make` makes of a user's TOML file; its complaints name the file."""
+def build_from_toml(path: str | Path, make: Callable[[dict[str, Any]], Built]) -> Built:
+    """Build a value from a user's TOML file with `make`; an error in it names the file."""
     table = read_toml(Path(path))
     try:
         return make(table)

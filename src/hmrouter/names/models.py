@@ -1,4 +1,4 @@
-"""What is known about a model beside its name: who makes it, which line it belongs to, how big and how old it is.
+"""Facts about models beside their names: who makes one, which line it belongs to, how big and how old it is.
 
     [vendors]
     our-lab = ["our-llama"]                     # vendor = what the names of its models begin with
@@ -20,7 +20,7 @@ from typing import Any
 
 from hmrouter.errors import InputError
 from hmrouter.names import canonical_model
-from hmrouter.names.aliases import made_from_toml, read_toml
+from hmrouter.names.aliases import build_from_toml, read_toml
 from hmrouter.names.rules import slug
 
 KEYS = ("vendor", "family", "size", "release")
@@ -42,7 +42,7 @@ _MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What is known about one model."""
+    """Facts about one model."""
 
     vendor: str
     """Who makes it; if nobody knows, the first word of its name."""
@@ -86,7 +86,7 @@ class ModelTable:
     @classmethod
     def from_toml(cls, path: str | Path) -> ModelTable:
         """The shipped table, with the entries of a TOML file laid over it."""
-        return made_from_toml(path, cls)
+        return build_from_toml(path, cls)
 
     @property
     def known(self) -> frozenset[str]:
@@ -94,7 +94,7 @@ class ModelTable:
         return frozenset(self._models)
 
     def info(self, name: str) -> ModelInfo:
-        """What is known about a model, by its entry or else by its name; never fails.
+        """Describe a model, by its entry or else by its name; never fails.
 
         Without a release of its own a model counts as new: as old as the latest of its family, or of its vendor.
         """
@@ -109,7 +109,7 @@ class ModelTable:
         return ModelInfo(vendor, family, entry.get("size") or _size(canonical), release)
 
     def _line(self, name: str, entry: Mapping[str, str]) -> tuple[str, str]:
-        """Vendor and family."""
+        """Find vendor and family."""
         return entry.get("vendor") or self._vendor(name), entry.get("family") or _family(name)
 
     def _vendor(self, name: str) -> str:
@@ -118,7 +118,7 @@ class ModelTable:
 
 
 def describe_model(canonical_name: str, table: ModelTable | None = None) -> ModelInfo:
-    """What is known about a model, by the shipped table unless another one is given.
+    """Describe a model, by the shipped table unless another one is given.
 
     >>> describe_model("claude-opus-4-5")
     ModelInfo(vendor='anthropic', family='claude-opus', size='large', release=2025.8333333333333)
@@ -133,12 +133,12 @@ def _words(name: str) -> list[str]:
 
 
 def _begins_with(name: str, prefix: str) -> bool:
-    """In whole words and numbers: gpt begins gpt4 and gpt-4, but not gpts; llama-3 does not begin llama-30."""
+    """Compare in whole words and numbers: gpt begins gpt4 and gpt-4, but not gpts; llama-3 does not begin llama-30."""
     return re.match(rf"{re.escape(prefix)}(?![^\W\d_]|(?<=\d)\d)", name) is not None
 
 
 def _first_word(name: str) -> str:
-    """Without the version: starcoder2 and starcoder3 are of one vendor."""
+    """Leave out the version: starcoder2 and starcoder3 are of one vendor."""
     word = _words(name)[0]
     letters = _LETTERS.match(word)
     return letters[0] if letters else word or "unknown"
@@ -151,7 +151,7 @@ def _family(name: str) -> str:
 
 
 def _without_effort(name: str) -> str:
-    """An effort stands behind a version: gpt-5-medium has one, mistral-medium is a model of its own."""
+    """Leave out an effort, which follows a version: gpt-5-medium has one, mistral-medium is a model of its own."""
     shorter = _EFFORT.sub("", name)
     return shorter if re.search(r"\d", shorter) else name
 
@@ -164,7 +164,7 @@ def _size(name: str) -> str:
 
 
 def _year(month: str) -> float:
-    """2025-07 -> 2025.5."""
+    """Turn a month into years: 2025-07 -> 2025.5."""
     year, _, number = month.partition("-")
     return int(year) + (int(number) - 1) / 12
 

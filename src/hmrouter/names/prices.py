@@ -41,7 +41,7 @@ def token_cost(
     output_tokens: int | None,
     when: datetime | None = None,
 ) -> float | None:
-    """US dollars for the tokens of one execution, None where the model has no list price or the tokens are not known.
+    """Price the tokens of one execution in US dollars; None without a list price of the model or without token counts.
 
     `input_tokens` include `cached_tokens`, those read from a cache (None: none were). `when` picks the price of that
     time; without it the newest price counts.
@@ -64,12 +64,12 @@ def token_cost(
     return dollars / _MILLION
 
 
-def filled(outcome: Outcome) -> Outcome:
-    """The outcome with its `token_cost`, if that is missing and its tokens and its model's prices are known.
+def with_token_cost(outcome: Outcome) -> Outcome:
+    """Fill in the outcome's `token_cost`, if that is missing and its tokens and its model's prices are known.
 
     >>> from hmrouter.types import Route, Task
     >>> ran = Outcome(Task("t1"), Route("gpt-5", "codex"), score=1.0, input_tokens=200_000, output_tokens=10_000)
-    >>> filled(ran).token_cost
+    >>> with_token_cost(ran).token_cost
     0.35
     """
     if outcome.token_cost is not None or outcome.input_tokens is None or outcome.output_tokens is None:
@@ -99,7 +99,7 @@ class _Offer:
         """Lower is better: whose price it is, then how far the spelling is from the plain name."""
 
     def rates(self, when: datetime) -> _Rates | None:
-        """The rates at that time. A million outcomes ask: the few prices of a model are converted once each."""
+        """Look up the rates of that time. A million outcomes ask: the few prices of a model are converted once each."""
         prices = self._info.get_prices(when)
         if id(prices) not in self._known:  # they cannot be hashed; the package keeps each of them for good
             self._known[id(prices)] = _rates(prices)

@@ -1,4 +1,4 @@
-"""What is regular about names, as rules on their text."""
+"""Rules that bring a name into its regular form: case, separators, providers, dates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MODEL_RULES = (
 
 
 def slug(text: str) -> str:
-    """Lower case words joined by dashes; colons between words stay.
+    """Write a name as lower case words joined by dashes; colons between words stay.
 
     >>> slug("Command R+"), slug("qwen3:8b")
     ('command-r-plus', 'qwen3:8b')

@@ -20,7 +20,7 @@ _DIGITS = re.compile(r"\d")
 
 
 def distance(a: str, b: str) -> float:
-    """How far two names are apart: 0 for the same letters and digits, 1 for names that are surely two.
+    """Measure how far two names are apart: 0 for the same letters and digits, 1 for names that are surely two.
 
     >>> distance("claude-sonnet-45", "claude-sonnet-4-5"), distance("kimi-2-5", "kimi-k2-5")
     (0.0, 0.2)
@@ -42,7 +42,7 @@ def distance(a: str, b: str) -> float:
 
 
 def look_alikes(names: Iterable[str], known: Iterable[str] = ()) -> dict[str, list[str]]:
-    """For each name that resembles others among `names` and `known`: those, the nearest first.
+    """Find, for each name, those among `names` and `known` that resemble it, the nearest first.
 
     >>> look_alikes(["codex", "open-hand"], known=["openhands", "gpt-5"])
     {'open-hand': ['openhands']}
@@ -70,7 +70,7 @@ def _has_a_word_more(words: list[str], others: list[str]) -> bool:
 
 
 def _edits(a: str, b: str) -> int:
-    """Levenshtein's distance: letters put in, left out or changed."""
+    """Compute Levenshtein's distance: letters put in, left out or changed."""
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         before, row[0] = row[0], i

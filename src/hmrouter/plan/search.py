@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hmrouter.evidence.cells import Ints
 from hmrouter.plan.steps import Steps
-from hmrouter.state import Floats
+from hmrouter.state import Floats, Ints
 
 WIDTH = 64
 """Prefixes kept at each level: with up to 8 routes and three attempts, all of them."""

@@ -8,9 +8,8 @@ from math import comb
 
 import numpy as np
 
-from hmrouter.evidence.cells import Ints
 from hmrouter.plan.verifier import Verifier
-from hmrouter.state import Floats
+from hmrouter.state import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from hmrouter.evidence.cells import Ints
 from hmrouter.probe.posterior import Posterior
-from hmrouter.state import Floats
+from hmrouter.state import Floats, Ints
 
 CHALLENGERS = 4
 """With so many at a time the leader is compared: with one, later runs go to too few routes, with many, early ones to

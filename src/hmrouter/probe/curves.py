@@ -16,9 +16,9 @@ from typing import Self
 
 import numpy as np
 
-from hmrouter.evidence.cells import Cells, Ints
+from hmrouter.evidence.cells import Cells
 from hmrouter.probe.aims import Told
-from hmrouter.state import Floats
+from hmrouter.state import Floats, Ints
 
 GRID = np.linspace(-6.0, 6.0, 121)
 SLOPE_SD, EASE_SD, ABILITY_SD = 0.5, 2.0, 2.0

@@ -18,12 +18,11 @@ from typing import Self
 
 import numpy as np
 
-from hmrouter.evidence.cells import Ints
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Belief
 from hmrouter.scorers.safe.pooled import Pooled, take_away
 from hmrouter.scorers.safe.prior import Prior, Shares
-from hmrouter.state import Floats
+from hmrouter.state import Floats, Ints
 from hmrouter.types import Route
 
 RELEASE, PRICE = 0.09, 0.045

@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hmrouter.costs import ExpectedCosts, RouteCosts, nearest
 from hmrouter.decide.policy import show_dollars
@@ -20,6 +19,7 @@ from hmrouter.probe.posterior import Posterior
 from hmrouter.probe.select import MOST, Chosen, choose
 from hmrouter.probe.standing import Rate, Standing, Worth, gain_of
 from hmrouter.scorers.base import Belief
+from hmrouter.state import Bools
 from hmrouter.types import Route
 
 OUTLOOK = (10, 20, 40, 80)
@@ -276,7 +276,7 @@ class _Start(NamedTuple):
     """Where the choice of a batch begins."""
 
     aim: Best | Frontier | Calibrate
-    free: NDArray[np.bool_]
+    free: Bools
     """(tasks, routes): what may be run."""
     asked: list[int]
     rates: tuple[Rate, ...]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hmrouter.probe.aims import Aim
-from hmrouter.state import Floats
+from hmrouter.state import Bools, Floats, Ints
 
 MOST = 1000
 """Runs in a batch: what is found out meanwhile makes a longer list useless."""
@@ -25,8 +24,8 @@ class Chosen(NamedTuple):
 
 def choose(
     aim: Aim,
-    free: NDArray[np.bool_],
-    order: NDArray[np.int64],
+    free: Bools,
+    order: Ints,
     cost: Floats | None = None,
     budget: float | None = None,
     runs: int | None = None,

@@ -23,7 +23,8 @@ from hmrouter.evidence.dataset import Dataset
 from hmrouter.features.base import EMBEDDERS, Embedder, embedder_named
 from hmrouter.features.cache import VectorCache, embed_cached, embed_tasks
 from hmrouter.features.descriptions import HarnessDescriptions
-from hmrouter.history.public import believe, one_thread, own_families
+from hmrouter.history.families import own_families
+from hmrouter.history.public import believe, one_thread
 from hmrouter.history.records import Record
 from hmrouter.plan import ATTEMPTS, Goal, Verifier
 from hmrouter.plan.difficulty import Difficulty

@@ -25,7 +25,7 @@ from hmrouter.decide.uncertainty import Draws
 from hmrouter.errors import UnknownName, UsageError
 from hmrouter.features.base import Embedder
 from hmrouter.features.descriptions import HarnessDescriptions
-from hmrouter.history.public import Seen, seen_in
+from hmrouter.history.public import SuiteCounts, count_suites
 from hmrouter.history.records import Record
 from hmrouter.plan import ATTEMPTS, Goal, Planner, Verifier
 from hmrouter.plan.difficulty import Difficulty
@@ -125,7 +125,7 @@ class Snapshot:
         if self.report.history is None:
             return None
         background = replace(self.report.history, own_outcomes=self.runs.total())
-        return Elsewhere(background, {c.route: self.seen.get(c.route, Seen(0, 0)) for c in decision.ranked})
+        return Elsewhere(background, {c.route: self.seen.get(c.route, SuiteCounts(0, 0)) for c in decision.ranked})
 
     @property
     def known_routes(self) -> tuple[Route, ...]:
@@ -164,9 +164,9 @@ class Snapshot:
     # -- computed once, remembered -------------------------------------------------------------------------------
 
     @cached_property
-    def seen(self) -> dict[Route, Seen]:
+    def seen(self) -> dict[Route, SuiteCounts]:
         """In how many other suites each route was run."""
-        return seen_in(self.records)
+        return count_suites(self.records)
 
     @cached_property
     def _component_runs(self) -> Counter[tuple[str, str]]:

@@ -13,10 +13,10 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
-import numpy as np
-
 from hmrouter.errors import EmbedderMismatch, NotFitted
 from hmrouter.evidence.dataset import Dataset
+from hmrouter.logits import logit_of_mean as logit_of_mean
+from hmrouter.logits import sigmoid as sigmoid
 from hmrouter.plugins import Registry
 from hmrouter.state import Floats, State
 from hmrouter.types import Outcome, Route
@@ -199,23 +199,3 @@ def require_dims(x: Floats, dims: int) -> None:
             f"task vectors have {x.shape[1]} dims, but this scorer was fitted on {dims}; "
             "use the embedder it was trained with, or train again"
         )
-
-
-def sigmoid(score: Floats) -> Floats:
-    """Probability of a logit, without overflow.
-
-    >>> sigmoid(np.array([-1000.0, 0.0, 1000.0])).tolist()
-    [0.0, 0.5, 1.0]
-    """
-    e = np.exp(-np.abs(score))
-    return np.where(score >= 0, 1.0, e) / (1.0 + e)
-
-
-def logit_of_mean(mean: Floats, squeeze: float = 0.005) -> Floats:
-    """Logit of an observed mean, squeezed into (0, 1): finite, and the order of means is kept.
-
-    >>> logit_of_mean(np.array([0.0, 0.5, 1.0])).round(2).tolist()
-    [-5.29, 0.0, 5.29]
-    """
-    p = squeeze + (1.0 - 2.0 * squeeze) * np.asarray(mean, dtype=np.float64)
-    return np.log(p) - np.log1p(-p)

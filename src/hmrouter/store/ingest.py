@@ -1,4 +1,4 @@
-"""Many outcomes in, all or nothing.
+"""Adding many outcomes, all or nothing, and the report of it.
 
 Outcomes are first staged in temporary tables, batch by batch, so that memory stays constant and nobody waits for a
 slow reader of logs. Then four statements merge them into the store. Each inserts in the order of its table's key, and
@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, case, func, literal, or_, select, true
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, case, func, literal, or_, select, true
 
-from hmrouter.store import rows, texts
-from hmrouter.store.add_report import AddReport, report
-from hmrouter.store.engine import insert
+from hmrouter.store import rows, suites
+from hmrouter.store.database import insert
 from hmrouter.store.schema import (
     MEASURED,
     STAGED,
+    now_us,
     outcomes,
     routes,
     runs,
@@ -27,15 +28,40 @@ from hmrouter.store.schema import (
     staged_tasks,
     tasks,
 )
-from hmrouter.store.times import now_us
 from hmrouter.types import Outcome
 
 BATCH = 1000
 _REMEMBERED = 200_000  # tasks; some 40 MB
+_COMPARED = ("score", "status", "cost", "input_tokens", "cached_tokens", "output_tokens", "seconds", "n_trials")
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """Counts after adding outcomes. All but `new`, `known` and `differing` are of everything given, new or known.
+
+    The database counts, so that memory does not grow with their number.
+    """
+
+    new: int
+    """Outcomes that the store did not have."""
+    known: int
+    """Outcomes that it had, or that came twice; the first one stays."""
+    differing: int
+    """Of the known ones, those that say something else than the one that stays: score, status, cost, tokens, ..."""
+    tasks: int
+    routes: int
+    cells: int
+    """Distinct (task, route)."""
+    with_cost: int
+    """Outcomes with a reported cost."""
+    with_token_cost: int
+    """Outcomes with a cost recomputed from tokens."""
+    statuses: dict[str, int]
+    """Outcomes per status."""
 
 
 def batches(incoming: Iterable[Outcome]) -> Iterator[list[Outcome]]:
-    """The outcomes in lists that are small beside the program itself."""
+    """Cut a stream of outcomes into lists that are small beside the program itself."""
     iterator = iter(incoming)
     while batch := list(itertools.islice(iterator, BATCH)):
         yield batch
@@ -60,7 +86,7 @@ def add(
         if progress:
             progress(len(batch))
     new = _merge(conn) if total else 0
-    added = report(conn, total, new)
+    added = _report(conn, total, new)
     for table in STAGED:
         table.drop(conn, checkfirst=False)
     return added
@@ -91,7 +117,7 @@ def _stage_tasks(
 
 
 def _merge(conn: Connection) -> int:
-    """Move what is staged to its place; the number of outcomes that are new."""
+    """Move what is staged to its place and return the number of outcomes that are new."""
     if conn.dialect.name == "postgresql":
         for table in STAGED:
             conn.exec_driver_sql(f"ANALYZE {table.name}")  # nobody else does it for temporary tables
@@ -100,7 +126,7 @@ def _merge(conn: Connection) -> int:
     _merge_names(conn, routes, ("model", "harness"))
     _merge_names(conn, runs, ("source", "run"), added_us=now)
     new = _merge_outcomes(conn)
-    texts.drop_expired(conn, now)
+    suites.drop_expired_texts(conn, now)
     return new
 
 
@@ -155,7 +181,7 @@ def _has_gap(old: Any, new: Any) -> ColumnElement[bool]:
 
 
 def _filled(old: Any, new: Any) -> dict[str, ColumnElement[Any]]:
-    """What is known stays; what is missing comes from the other row.
+    """Keep the known values of a task and take the missing ones from the other row.
 
     A hash is known for good: a text that was dropped, or never kept, does not come back with the next import.
     """
@@ -164,3 +190,35 @@ def _filled(old: Any, new: Any) -> dict[str, ColumnElement[Any]]:
         "text_hash": func.coalesce(old.text_hash, new.text_hash),
         "meta": func.coalesce(old.meta, new.meta),
     }
+
+
+def _report(conn: Connection, total: int, new: int) -> AddReport:
+    """Count what is staged, after it was merged into the store."""
+    staged = staged_outcomes.c
+    with_cost, with_token_cost = conn.execute(select(func.count(staged.cost), func.count(staged.token_cost))).one()
+    per_status = select(staged.status, func.count().label("number")).group_by(staged.status).order_by(staged.status)
+    return AddReport(
+        new=new,
+        known=total - new,
+        differing=_differing(conn) if new < total else 0,
+        tasks=conn.scalar(select(func.count()).select_from(staged_tasks)) or 0,
+        routes=_distinct(conn, select(staged.model, staged.harness)),
+        cells=_distinct(conn, select(staged.suite, staged.task, staged.model, staged.harness)),
+        with_cost=with_cost,
+        with_token_cost=with_token_cost,
+        statuses={row.status: row.number for row in conn.execute(per_status)},
+    )
+
+
+def _distinct(conn: Connection, rows: Select[Any]) -> int:
+    return conn.scalar(select(func.count()).select_from(rows.distinct().subquery())) or 0
+
+
+def _differing(conn: Connection) -> int:
+    """Count staged outcomes that differ from the stored one; a new outcome equals it, so only known ones are found."""
+    kept, staged = outcomes.c, staged_outcomes.c
+    same_key = and_(
+        kept.task_id == tasks.c.id, kept.route_id == routes.c.id, kept.run_id == runs.c.id, kept.trial == staged.trial
+    )
+    differ = or_(*(kept[name].is_distinct_from(staged[name]) for name in _COMPARED))
+    return conn.scalar(select(func.count()).select_from(staged_found.join(outcomes, same_key)).where(differ)) or 0

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, Subquery, and_, delete, func, select, update
 
 from hmrouter.errors import UnknownName, UsageError
-from hmrouter.store.engine import insert
-from hmrouter.store.schema import merges, outcomes, routes
-from hmrouter.store.times import now_us
+from hmrouter.store.database import insert
+from hmrouter.store.schema import merges, now_us, outcomes, routes
 
 KINDS = ("model", "harness")
 
@@ -26,7 +25,7 @@ class Merge:
 
 
 def merged_routes() -> Subquery:
-    """The routes as they are read: `id`, `model`, `harness`."""
+    """Select the routes as they are read: `id`, `model`, `harness`."""
     models, harnesses = merges.alias("merged_models"), merges.alias("merged_harnesses")
     return (
         select(
@@ -40,14 +39,14 @@ def merged_routes() -> Subquery:
     )
 
 
-def listed(conn: Connection) -> list[Merge]:
-    """All merges, by kind and name."""
+def all_merges(conn: Connection) -> list[Merge]:
+    """List all merges, by kind and name."""
     rows = conn.execute(select(merges.c.kind, merges.c.name, merges.c.into_name).order_by(merges.c.kind, merges.c.name))
     return [Merge(*row) for row in rows]
 
 
 def names(conn: Connection) -> dict[str, dict[str, int]]:
-    """Outcomes per model and per harness, by the names that they are stored under."""
+    """Count the outcomes per model and per harness, by the names that they are stored under."""
     per_route = select(outcomes.c.route_id, func.count().label("number")).group_by(outcomes.c.route_id).subquery()
     rows = conn.execute(select(routes, per_route).join(per_route, per_route.c.route_id == routes.c.id)).all()
     found: dict[str, dict[str, int]] = {}
@@ -65,7 +64,7 @@ def merge(conn: Connection, kind: str, name: str, into: str, where: str) -> Merg
     known = set(conn.scalars(select(routes.c[kind])))
     for given in (name, into):
         _require(kind, given, known, where)
-    merged = {each.name: each.into for each in listed(conn) if each.kind == kind}
+    merged = {each.name: each.into for each in all_merges(conn) if each.kind == kind}
     target = merged.get(into, into)
     if target == name:
         undo = f"; split {into!r} first" if into != name else ""
@@ -81,7 +80,7 @@ def merge(conn: Connection, kind: str, name: str, into: str, where: str) -> Merg
 def split(conn: Connection, kind: str, name: str, where: str) -> None:
     """Read `name` as itself again."""
     _require("kind of name", kind, KINDS)
-    merged = {each.name for each in listed(conn) if each.kind == kind}
+    merged = {each.name for each in all_merges(conn) if each.kind == kind}
     _require(f"merged {kind}", name, merged, where)
     conn.execute(delete(merges).where(merges.c.kind == kind, merges.c.name == name))
 

@@ -1,4 +1,4 @@
-"""How a store gets to the present schema from any released version.
+"""Bringing a store of any earlier version to the present schema.
 
 A migration is a numbered function that is never edited once it is released; a new one goes to the end of
 `MIGRATIONS`. All missing steps run in one transaction, so that a store is never between two versions.
@@ -6,15 +6,13 @@ A migration is a numbered function that is never edited once it is released; a n
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection, Engine, func, inspect, select
 
 from hmrouter.errors import StoreError
-from hmrouter.store.engine import Begin, enable_wal, transaction
-from hmrouter.store.schema import schema_version
-from hmrouter.store.url import shown
+from hmrouter.store.database import TransactionKind, enable_wal, shown, transaction
+from hmrouter.store.schema import now_us, schema_version
 
 Migration = Callable[[Connection], None]
 
@@ -65,7 +63,7 @@ def m002_upkeep(conn: Connection) -> None:
         f"""CREATE TABLE suites (
             suite {name} NOT NULL PRIMARY KEY, half_life_days DOUBLE PRECISION, text_days DOUBLE PRECISION)""",
         # When the texts came is not known: the days after which they are dropped count from here.
-        f"UPDATE tasks SET added_us = {time.time_ns() // 1000}",
+        f"UPDATE tasks SET added_us = {now_us()}",
     ):
         conn.exec_driver_sql(statement)
 
@@ -76,14 +74,14 @@ MIGRATIONS: tuple[Migration, ...] = (m001_first_schema, m002_upkeep)
 def migrate(engine: Engine, *, create: bool, timeout: float, steps: Sequence[Migration] = MIGRATIONS) -> None:
     """Bring the store to the last step. Several processes may do so at once: one does it, the others wait."""
     where = shown(engine.url)
-    with transaction(engine, Begin.SNAPSHOT) as conn:
+    with transaction(engine, TransactionKind.SNAPSHOT) as conn:
         version = version_of(conn)
     if version == 0 and not create:
         raise StoreError(f"store {where} holds no outcomes", hint="make_store", store=where)
     if version < len(steps):
         if engine.dialect.name == "sqlite":
             enable_wal(engine, timeout)
-        with transaction(engine, Begin.ALONE) as conn:
+        with transaction(engine, TransactionKind.ALONE) as conn:
             version = _climb(conn, steps)
     if version > len(steps):
         raise StoreError(
@@ -92,7 +90,7 @@ def migrate(engine: Engine, *, create: bool, timeout: float, steps: Sequence[Mig
 
 
 def version_of(conn: Connection) -> int:
-    """The number of the last migration that the store has seen; 0 for an empty database."""
+    """Read the number of the last migration that the store has seen; 0 for an empty database."""
     if not inspect(conn).has_table(schema_version.name):
         return 0
     return conn.scalar(select(func.max(schema_version.c.version))) or 0
@@ -104,6 +102,6 @@ def _climb(conn: Connection, steps: Sequence[Migration]) -> int:
         schema_version.create(conn, checkfirst=True)
     for number, step in list(enumerate(steps, start=1))[version:]:
         step(conn)
-        conn.execute(schema_version.insert().values(version=number, applied_us=time.time_ns() // 1000))
+        conn.execute(schema_version.insert().values(version=number, applied_us=now_us()))
         version = number
     return version

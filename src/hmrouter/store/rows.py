@@ -1,24 +1,29 @@
-"""An outcome <-> its row."""
+"""Outcomes as rows: one outcome as it is staged, all of them as they are read back."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import Connection, select
+
 from hmrouter.errors import InvalidOutcome
-from hmrouter.store.times import microseconds, moment
+from hmrouter.store.merges import merged_routes
+from hmrouter.store.schema import microseconds, moment, outcomes, routes, runs, tasks
 from hmrouter.types import Outcome, Route, Status, Task, text_hash
 
 Row = dict[str, Any]
 
+_FETCHED = 2000
 _LARGEST = 2**63 - 1
 # Two names of this many bytes fit into one index entry of PostgreSQL (2704 bytes).
 _NAME_BYTES = 1000
 
 
 def task_row(task: Task, keep_text: bool) -> Row:
-    """A task as it is staged; without its text where that is not to be kept."""
+    """Write a task as a row to stage; without its text where that is not to be kept."""
     text = task.text if keep_text else ""
     _check_text(task, text + task.text_hash)
     return {
@@ -31,7 +36,7 @@ def task_row(task: Task, keep_text: bool) -> Row:
 
 
 def outcome_row(outcome: Outcome, position: int) -> Row:
-    """An outcome as it is staged; `position` is its place in the import."""
+    """Write an outcome as a row to stage; `position` is its place in the import."""
     together = "".join(outcome.key)
     versions = (outcome.model_version, outcome.harness_version, outcome.dataset_version)
     _check_text(outcome.task, "".join((together, *versions)))
@@ -60,14 +65,14 @@ def outcome_row(outcome: Outcome, position: int) -> Row:
 
 
 def task_of(row: Any) -> Task:
-    """A task from its row; with the hash of its text where the text was not kept."""
+    """Read a task from its row; with the hash of its text where the text was not kept."""
     withheld = row.text_hash if row.text_hash and not row.text else ""
     meta = json.loads(row.meta) if row.meta else {}
     return Task(id=row.task, suite=row.suite, text=row.text, meta=meta, text_hash=withheld)
 
 
 def outcome_of(row: Any, task: Task, route: Route) -> Outcome:
-    """An outcome from its row, on a task and a route that it shares with others."""
+    """Read an outcome from its row, on a task and a route that it shares with others."""
     return Outcome(
         task, route, row.score,
         n_trials=row.n_trials, status=Status(row.status),
@@ -78,6 +83,42 @@ def outcome_of(row: Any, task: Task, route: Route) -> Outcome:
         source=row.source, run=row.run, trial=row.trial,
         model_version=row.model_version, harness_version=row.harness_version, dataset_version=row.dataset_version,
     )  # fmt: skip
+
+
+def stream(conn: Connection, suite: str | None, merged: bool = True) -> Iterator[Outcome]:
+    """Read all outcomes, or one suite's, in the order of suite, task, model, harness, source, run and trial.
+
+    Tasks come in a stream of their own beside the outcomes, so that the database does not sort a copy of the text with
+    every outcome, and so that the outcomes of a task share one `Task`.
+    """
+    conn = conn.execution_options(yield_per=_FETCHED)
+    read_as = merged_routes() if merged else routes
+    some_tasks = select(tasks).order_by(tasks.c.suite, tasks.c.task)
+    some_outcomes = (
+        select(outcomes, read_as.c.model, read_as.c.harness, runs.c.source, runs.c.run)
+        .select_from(tasks)
+        .join(outcomes, outcomes.c.task_id == tasks.c.id)
+        .join(read_as, read_as.c.id == outcomes.c.route_id)
+        .join(runs, runs.c.id == outcomes.c.run_id)
+        .order_by(
+            tasks.c.suite, tasks.c.task,
+            read_as.c.model, read_as.c.harness, runs.c.source, runs.c.run, outcomes.c.trial,
+            outcomes.c.route_id,  # two merged routes may have the same trial of the same run
+        )
+    )  # fmt: skip
+    if suite is not None:
+        some_tasks = some_tasks.where(tasks.c.suite == suite)
+        some_outcomes = some_outcomes.where(tasks.c.suite == suite)
+    known_routes: dict[int, Route] = {}
+    task_id = task = None
+    with conn.execute(some_tasks) as task_rows, conn.execute(some_outcomes) as outcome_rows:
+        for row in outcome_rows:
+            while task is None or task_id != row.task_id:
+                task_row = next(task_rows)
+                task_id, task = task_row.id, task_of(task_row)
+            if (route := known_routes.get(row.route_id)) is None:
+                route = known_routes[row.route_id] = Route(model=row.model, harness=row.harness)
+            yield outcome_of(row, task, route)
 
 
 def _float(value: float | None) -> float | None:

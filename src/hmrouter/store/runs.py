@@ -1,4 +1,4 @@
-"""The runs that outcomes came with: what there is, and forgetting one."""
+"""The runs that outcomes came with: listing them, and forgetting one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, select
 
 from hmrouter.errors import UnknownName, UsageError
-from hmrouter.store.schema import embeddings, outcomes, routes, runs, tasks
-from hmrouter.store.times import moment
+from hmrouter.store.schema import embeddings, moment, outcomes, routes, runs, tasks
 
 _SUGGESTED = 10_000
 
@@ -33,8 +32,8 @@ class RunInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What went with a run."""
+class ForgetReport:
+    """Counts of what was removed with a run."""
 
     outcomes: int
     tasks: int
@@ -44,12 +43,12 @@ class Forgotten:
 
 
 def keys(conn: Connection) -> set[tuple[str, str]]:
-    """Source and run of all runs; unlike `listed` it looks at no outcome."""
+    """List source and run of all runs; unlike `all_runs` it looks at no outcome."""
     return {(row.source, row.run) for row in conn.execute(select(runs.c.source, runs.c.run))}
 
 
-def listed(conn: Connection) -> list[RunInfo]:
-    """All runs, by source and run."""
+def all_runs(conn: Connection) -> list[RunInfo]:
+    """List all runs with their counts, by source and run."""
     table = outcomes.c
     suites: dict[int, list[str]] = defaultdict(list)
     pairs = select(table.run_id, tasks.c.suite).join_from(outcomes, tasks, tasks.c.id == table.task_id).distinct()
@@ -78,7 +77,7 @@ def listed(conn: Connection) -> list[RunInfo]:
     ]  # fmt: skip
 
 
-def forget(conn: Connection, run: str, source: str | None, where: str) -> Forgotten:
+def forget(conn: Connection, run: str, source: str | None, where: str) -> ForgetReport:
     """Remove a run's outcomes, and what nothing else uses then."""
     if conn.dialect.name == "postgresql":
         # No import may be under way: it would count on tasks that go here. The order is that of imports, which hold
@@ -91,11 +90,11 @@ def forget(conn: Connection, run: str, source: str | None, where: str) -> Forgot
     n_tasks = conn.execute(delete(tasks).where(~used)).rowcount
     n_routes = conn.execute(delete(routes).where(routes.c.id.not_in(select(outcomes.c.route_id).distinct()))).rowcount
     conn.execute(delete(runs).where(runs.c.id == run_id))
-    return Forgotten(gone, n_tasks, n_routes)
+    return ForgetReport(gone, n_tasks, n_routes)
 
 
 def _forget_vectors(conn: Connection, used: ColumnElement[bool]) -> None:
-    """Vectors of the texts of unused tasks; those of other texts, such as a harness's description, stay."""
+    """Remove the vectors of unused tasks' texts; those of other texts, such as a harness's description, stay."""
     hashes = select(tasks.c.text_hash).where(~used).except_(select(tasks.c.text_hash).where(used))
     conn.execute(delete(embeddings).where(embeddings.c.text_hash.in_(hashes)))
 

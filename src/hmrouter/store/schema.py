@@ -6,6 +6,9 @@ in UTC: both databases keep them exactly and can calculate with them.
 
 from __future__ import annotations
 
+import time
+from datetime import UTC, datetime, timedelta
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -24,6 +27,9 @@ from sqlalchemy.dialects import postgresql
 
 # Byte order, as in SQLite and in Python's own sorting; a server's locale would give another order on each machine.
 _Name = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 _metadata = MetaData()
 
@@ -68,7 +74,7 @@ runs = Table(
 
 
 def _measured() -> list[Column[object]]:
-    """What an outcome says, apart from its key; fresh columns, because each belongs to one table."""
+    """Make the columns of an outcome apart from its key; fresh ones, because each belongs to one table."""
     return [
         Column("score", Double),
         Column("n_trials", BigInteger, nullable=False),
@@ -156,3 +162,23 @@ staged_found = (
 KEPT = (schema_version, tasks, routes, runs, outcomes, merges, suites, embeddings)
 STAGED = (staged_tasks, staged_outcomes)
 MEASURED = tuple(column.name for column in _measured())
+
+
+def now_us() -> int:
+    """Tell the present time as it is kept."""
+    return time.time_ns() // 1000
+
+
+def microseconds(when: datetime) -> int:
+    """Turn a time into microseconds as they are kept; one without a zone is taken as UTC.
+
+    >>> microseconds(datetime(1970, 1, 2))
+    86400000000
+    """
+    aware = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return (aware.astimezone(UTC) - _EPOCH) // _MICROSECOND
+
+
+def moment(us: int | None) -> datetime | None:
+    """Turn kept microseconds back into a time in UTC, if there is one."""
+    return None if us is None else _EPOCH + timedelta(microseconds=us)

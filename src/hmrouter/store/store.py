@@ -16,17 +16,23 @@ import numpy.typing as npt
 from sqlalchemy import Connection, Engine
 
 from hmrouter.errors import StoreError, UnknownName
-from hmrouter.store import ingest, merges, reading, runs, size, suites, summary, texts, vectors
-from hmrouter.store.add_report import AddReport
-from hmrouter.store.engine import Begin, open_engine, transaction
-from hmrouter.store.failures import clear_errors
+from hmrouter.store import ingest, merges, rows, runs, suites, summary, vectors
+from hmrouter.store.database import (
+    TransactionKind,
+    clear_errors,
+    open_engine,
+    parse,
+    shown,
+    sqlite_file,
+    transaction,
+)
+from hmrouter.store.ingest import AddReport
 from hmrouter.store.merges import Merge
 from hmrouter.store.migrations import migrate, version_of
-from hmrouter.store.runs import Forgotten, RunInfo
+from hmrouter.store.runs import ForgetReport, RunInfo
+from hmrouter.store.schema import microseconds, now_us
 from hmrouter.store.suites import UNCHANGED, Days, SuiteSettings
 from hmrouter.store.summary import Summary
-from hmrouter.store.times import microseconds, now_us
-from hmrouter.store.url import parse, shown, sqlite_file
 from hmrouter.types import Outcome
 
 DEFAULT_URL = "sqlite:///hmrouter.db"
@@ -79,61 +85,61 @@ class OutcomeStore:
         if dry_run and not self._exists():
             with _throw_away() as elsewhere:
                 return elsewhere.add(itertools.chain.from_iterable(whole), progress, keep_text=keep_text)
-        with self._transaction(Begin.PLAIN) as conn:
+        with self._transaction(TransactionKind.PLAIN) as conn:
             report = ingest.add(conn, whole, progress, keep_text)
             if dry_run:
                 conn.rollback()
             return report
 
     def outcomes(self, suite: str | None = None, *, merged: bool = True) -> Generator[Outcome, None, None]:
-        """All outcomes, or those of one suite, by suite, task, model, harness, source, run and trial.
+        """Read all outcomes, or those of one suite, by suite, task, model, harness, source, run and trial.
 
         They come one at a time, as they were when the first was asked for; a task's outcomes share one `Task`. Times
         come back in UTC, merged names as what they are merged into, or as they are stored without `merged`.
         """
-        with self._transaction(Begin.SNAPSHOT) as conn:
+        with self._transaction(TransactionKind.SNAPSHOT) as conn:
             if suite is not None:
                 self._require_suite(suite, summary.suites(conn))
-            yield from reading.stream(conn, suite, merged)
+            yield from rows.stream(conn, suite, merged)
 
-    def forget(self, run: str, source: str | None = None) -> Forgotten:
+    def forget(self, run: str, source: str | None = None) -> ForgetReport:
         """Remove a run, and the tasks, routes and vectors that nothing else uses.
 
         A run that several sources have needs the source.
         """
-        with self._transaction(Begin.ALONE) as conn:
+        with self._transaction(TransactionKind.ALONE) as conn:
             return runs.forget(conn, run, source, self._where)
 
     # -- what there is ------------------------------------------------------------------------------------------
 
     def count(self) -> int:
-        """How many outcomes there are."""
-        with self._transaction(Begin.SNAPSHOT) as conn:
+        """Count the outcomes."""
+        with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return summary.count(conn)
 
     def suites(self) -> dict[str, int]:
-        """How many outcomes each suite has."""
-        with self._transaction(Begin.SNAPSHOT) as conn:
+        """Count the outcomes of each suite."""
+        with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return summary.suites(conn)
 
     def run_keys(self) -> set[tuple[str, str]]:
-        """Source and run of all runs, at once."""
-        with self._transaction(Begin.SNAPSHOT) as conn:
+        """List source and run of all runs, without counting their outcomes."""
+        with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return runs.keys(conn)
 
     def runs(self) -> list[RunInfo]:
-        """The runs that outcomes came with, by source and run."""
-        with self._transaction(Begin.SNAPSHOT) as conn:
-            return runs.listed(conn)
+        """List the runs that outcomes came with, by source and run."""
+        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+            return runs.all_runs(conn)
 
     def names(self) -> dict[str, dict[str, int]]:
-        """How many outcomes each "model" and each "harness" has, under the names as stored, before merges."""
-        with self._transaction(Begin.SNAPSHOT) as conn:
+        """Count the outcomes of each "model" and each "harness", under the names as stored, before merges."""
+        with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return merges.names(conn)
 
     def summary(self) -> Summary:
-        """What the store holds, in numbers."""
-        with self._transaction(Begin.SNAPSHOT) as conn:
+        """Count what the store holds."""
+        with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return summary.summary(conn)
 
     # -- names that mean the same -------------------------------------------------------------------------------
@@ -143,54 +149,54 @@ class OutcomeStore:
 
         If `into` is itself merged, its target is taken; what was merged into `name` follows it.
         """
-        with self._transaction(Begin.ALONE) as conn:
+        with self._transaction(TransactionKind.ALONE) as conn:
             return merges.merge(conn, kind, name, into, self._where)
 
     def split(self, kind: str, name: str) -> None:
         """Undo the merge of a name."""
-        with self._transaction(Begin.ALONE) as conn:
+        with self._transaction(TransactionKind.ALONE) as conn:
             merges.split(conn, kind, name, self._where)
 
     def merges(self) -> list[Merge]:
-        """The names that are read as another one, by kind and name."""
-        with self._transaction(Begin.SNAPSHOT) as conn:
-            return merges.listed(conn)
+        """List the names that are read as another one, by kind and name."""
+        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+            return merges.all_merges(conn)
 
     # -- what is kept for how long ------------------------------------------------------------------------------
 
     def suite_settings(self) -> dict[str, SuiteSettings]:
-        """The settings of the suites that have any."""
-        with self._transaction(Begin.SNAPSHOT) as conn:
+        """Read the settings of the suites that have any."""
+        with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return suites.settings(conn)
 
     def set_suite(self, suite: str, half_life_days: Days = UNCHANGED, text_days: Days = UNCHANGED) -> None:
         """Change settings of a suite; None switches one off. `text_days` takes effect at the end of each `add`."""
-        with self._transaction(Begin.ALONE) as conn:
+        with self._transaction(TransactionKind.ALONE) as conn:
             self._require_suite(suite, [*summary.suites(conn), *suites.settings(conn)])
             suites.change(conn, suite, half_life_days, text_days)
 
     def drop_texts(self, older_than_days: float, suite: str | None = None, now: datetime | None = None) -> int:
-        """Drop texts that were added so long ago, and keep their hashes; how many there were."""
-        with self._transaction(Begin.ALONE) as conn:
+        """Drop texts that were added so long ago, keep their hashes, and return how many were dropped."""
+        with self._transaction(TransactionKind.ALONE) as conn:
             if suite is not None:
                 self._require_suite(suite, summary.suites(conn))
-            return texts.drop(conn, older_than_days, suite, now_us() if now is None else microseconds(now))
+            return suites.drop_texts(conn, older_than_days, suite, now_us() if now is None else microseconds(now))
 
     def vacuum(self) -> tuple[int, int]:
-        """Give back the room of what was removed; bytes before and after."""
+        """Give back the room of what was removed; return the bytes before and after."""
         with clear_errors(self._url):
-            return size.vacuum(self._open())
+            return summary.vacuum(self._open())
 
     # -- vectors ------------------------------------------------------------------------------------------------
 
     def vectors(self, embedder: str, hashes: Sequence[str]) -> dict[str, vectors.Vector]:
-        """The cached vectors of an embedder by `text_hash`; those that are not cached are left out."""
-        with self._transaction(Begin.SNAPSHOT) as conn:
+        """Look up cached vectors of an embedder by `text_hash`; those that are not cached are left out."""
+        with self._transaction(TransactionKind.SNAPSHOT) as conn:
             return vectors.get(conn, embedder, hashes)
 
     def put_vectors(self, embedder: str, mapping: Mapping[str, npt.ArrayLike]) -> None:
         """Cache vectors by `text_hash`, as float32; those that are cached already stay."""
-        with self._transaction(Begin.PLAIN) as conn:
+        with self._transaction(TransactionKind.PLAIN) as conn:
             vectors.put(conn, embedder, mapping)
 
     # -- connections --------------------------------------------------------------------------------------------
@@ -225,7 +231,7 @@ class OutcomeStore:
             raise UnknownName("suite", suite, known, self._where)
 
     @contextmanager
-    def _transaction(self, begin: Begin) -> Iterator[Connection]:
+    def _transaction(self, begin: TransactionKind) -> Iterator[Connection]:
         with clear_errors(self._url), transaction(self._open(), begin) as conn:
             yield conn
 
@@ -238,7 +244,7 @@ class OutcomeStore:
             return False
         engine = open_engine(self._url, self._timeout)
         try:
-            with clear_errors(self._url), transaction(engine, Begin.SNAPSHOT) as conn:
+            with clear_errors(self._url), transaction(engine, TransactionKind.SNAPSHOT) as conn:
                 return version_of(conn) > 0
         finally:
             engine.dispose()
@@ -262,6 +268,6 @@ class OutcomeStore:
 
 @contextmanager
 def _throw_away() -> Iterator[OutcomeStore]:
-    """A store for a while; on disk, because what is put into it may not fit into memory."""
+    """Make a store that is removed afterwards; on disk, because what is put into it may not fit into memory."""
     with tempfile.TemporaryDirectory(prefix="hmrouter-") as folder, OutcomeStore(f"sqlite:///{folder}/tmp.db") as store:
         yield store

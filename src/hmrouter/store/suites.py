@@ -1,4 +1,4 @@
-"""What is set for a suite: how fast its evidence fades, how long its texts are kept."""
+"""Settings of suites: how fast evidence fades and how long texts are kept; texts that are too old are dropped here."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
 
 from hmrouter.errors import UsageError
-from hmrouter.store.engine import insert
-from hmrouter.store.schema import suites
+from hmrouter.store.database import insert
+from hmrouter.store.schema import suites, tasks
+
+_DAY_US = 24 * 3600 * 1_000_000
+_LONGEST = 1e6  # days; beyond that a database has no number for the date
 
 
-class _Unchanged(Enum):
+class _Sentinel(Enum):
     UNCHANGED = "unchanged"
 
 
-UNCHANGED: Final = _Unchanged.UNCHANGED
+UNCHANGED: Final = _Sentinel.UNCHANGED
 """Leave a setting as it is; None would switch it off."""
-Days = float | None | _Unchanged
+Days = float | None | _Sentinel
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +37,13 @@ class SuiteSettings:
 
 
 def settings(conn: Connection) -> dict[str, SuiteSettings]:
-    """The suites for which something is set."""
+    """Read the settings of the suites that have any."""
     rows = conn.execute(select(suites).order_by(suites.c.suite))
     return {row.suite: SuiteSettings(row.half_life_days, row.text_days) for row in rows}
 
 
 def change(conn: Connection, suite: str, half_life_days: Days, text_days: Days) -> None:
-    """Change what is given."""
+    """Change the settings that are given; `UNCHANGED` leaves one as it is, None switches it off."""
     old = settings(conn).get(suite, SuiteSettings())
     new = SuiteSettings(
         _checked("half_life_days", old.half_life_days if half_life_days is UNCHANGED else half_life_days),
@@ -50,6 +53,40 @@ def change(conn: Connection, suite: str, half_life_days: Days, text_days: Days) 
     if new != SuiteSettings():
         values = {"half_life_days": new.half_life_days, "text_days": new.text_days}
         conn.execute(insert(conn, suites).values(suite=suite, **values))
+
+
+def drop_texts(conn: Connection, older_than_days: float, suite: str | None, now: int) -> int:
+    """Drop texts that have been here so long and return how many were dropped."""
+    if not older_than_days >= 0:  # also refuses NaN
+        raise UsageError(f"older_than_days {older_than_days} is not a number of days; give at least 0")
+    old = _old(older_than_days, now)
+    return _drop(conn, old if suite is None else and_(old, tasks.c.suite == suite), wait=True)
+
+
+def drop_expired_texts(conn: Connection, now: int) -> None:
+    """Drop texts that have been here for longer than their suite allows.
+
+    An import does so at its end, holding much that others wait for; so it waits for nobody. A text that another
+    writer is busy with is left to the next import.
+    """
+    limits = select(suites.c.suite, suites.c.text_days).where(suites.c.text_days.is_not(None))
+    for suite, days in conn.execute(limits).all():
+        _drop(conn, and_(tasks.c.suite == suite, _old(days, now)), wait=False)
+
+
+def _old(days: float, now: int) -> ColumnElement[bool]:
+    return tasks.c.added_us <= now - round(min(days, _LONGEST) * _DAY_US)
+
+
+def _drop(conn: Connection, which: ColumnElement[bool], wait: bool) -> int:
+    # Locked in the order in which imports take them. SQLite has one writer at a time and ignores this.
+    found = (
+        select(tasks.c.id)
+        .where(tasks.c.text != "", which)
+        .order_by(tasks.c.suite, tasks.c.task)
+        .with_for_update(key_share=True, skip_locked=not wait)
+    )
+    return conn.execute(update(tasks).where(tasks.c.id.in_(found)).values(text="")).rowcount
 
 
 def _checked(name: str, days: float | None) -> float | None:

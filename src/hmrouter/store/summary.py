@@ -1,21 +1,20 @@
-"""What a store holds, in numbers."""
+"""Counts of what a store holds, the room it takes, and giving back what it no longer needs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Engine, func, select
 
+from hmrouter.store.database import TransactionKind, outside_transaction, transaction
 from hmrouter.store.merges import merged_routes
-from hmrouter.store.schema import outcomes, runs, tasks
-from hmrouter.store.size import size
-from hmrouter.store.times import moment
+from hmrouter.store.schema import KEPT, moment, outcomes, runs, tasks
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a store holds; merged names count as one."""
+    """Counts of what a store holds; merged names count as one."""
 
     outcomes: int
     tasks: int
@@ -41,7 +40,7 @@ class Summary:
 
 
 def summary(conn: Connection) -> Summary:
-    """Count everything."""
+    """Count everything in the store."""
     table, route = outcomes.c, merged_routes()
     counted = select(
         func.count().label("outcomes"),
@@ -76,7 +75,7 @@ def summary(conn: Connection) -> Summary:
 
 
 def suites(conn: Connection) -> dict[str, int]:
-    """Outcomes per suite."""
+    """Count the outcomes of each suite."""
     per_suite = (
         select(tasks.c.suite, func.count().label("number"))
         .join_from(tasks, outcomes, outcomes.c.task_id == tasks.c.id)
@@ -87,5 +86,36 @@ def suites(conn: Connection) -> dict[str, int]:
 
 
 def count(conn: Connection) -> int:
-    """All outcomes."""
+    """Count all outcomes."""
     return conn.scalar(select(func.count()).select_from(outcomes)) or 0
+
+
+def size(conn: Connection) -> int:
+    """Measure the bytes of a SQLite database's pages or, on a server, of the store's own tables with their indexes."""
+    if conn.dialect.name == "sqlite":
+        pages, of_bytes = (conn.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size"))
+        return int(pages * of_bytes)
+    tables = (f"pg_total_relation_size('{table.name}')" for table in KEPT)
+    return int(conn.exec_driver_sql(f"SELECT {' + '.join(tables)}").scalar_one())
+
+
+def vacuum(engine: Engine) -> tuple[int, int]:
+    """Give back the room of what was removed; return the bytes before and after.
+
+    SQLite writes the file anew. PostgreSQL, which others may be working with, makes room inside its tables and gives
+    back only what lies free at their ends.
+    """
+    before = _size_now(engine)
+    if engine.dialect.name == "sqlite":
+        statements = ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"]  # the second ends the log that the first filled
+    else:
+        statements = [f"VACUUM (ANALYZE) {', '.join(table.name for table in KEPT)}"]
+    with outside_transaction(engine) as conn:
+        for statement in statements:
+            conn.exec_driver_sql(statement).close()
+    return before, _size_now(engine)
+
+
+def _size_now(engine: Engine) -> int:
+    with transaction(engine, TransactionKind.SNAPSHOT) as conn:
+        return size(conn)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, select
 
 from hmrouter.errors import StoreError, UsageError
-from hmrouter.store.engine import insert
+from hmrouter.store.database import insert
 from hmrouter.store.schema import embeddings
 
 Vector = npt.NDArray[np.float32]
@@ -20,7 +20,7 @@ _ASKED = 500
 
 
 def get(conn: Connection, embedder: str, hashes: Sequence[str]) -> dict[str, Vector]:
-    """The vectors that the cache has, by text hash."""
+    """Look up the vectors that the cache has, by text hash."""
     table, found = embeddings.c, {}
     for some in _parts(hashes):
         asked = select(table.text_hash, table.dims, table.vector).where(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hmrouter.errors import LogError, UsageError
-from hmrouter.logs import Notes, Part, Refusals, Request, benchmark_directories, read_benchmark, read_logs
+from hmrouter.logs import Log, Notes, Refusals, Request, benchmark_directories, read_benchmark, read_logs
 from hmrouter.logs.formats.benchmark import BenchmarkReader
 from hmrouter.types import Outcome, Route, Task
 
@@ -148,7 +148,7 @@ def test_all_bad_lines_of_both_files_are_told_at_once(tmp_path: Path) -> None:
     for place in ("queries.jsonl line 4: query_id 'q1' appears twice", "queries.jsonl line 5", "outcomes.csv line 5"):
         assert str(path / place) in str(caught.value)
     request = Request(refusals=Refusals(skip=True))
-    assert len(list(Part(path, BenchmarkReader()).read(request))) == 3
+    assert len(list(Log(path, BenchmarkReader()).read(request))) == 3
     assert request.refusals.count == 3
 
 

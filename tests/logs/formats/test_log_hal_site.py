@@ -17,7 +17,7 @@ from hmrouter.errors import InvalidOutcome, LogError
 from hmrouter.logs.base import Notes, Refusals, Request
 from hmrouter.logs.formats.hal_run import split_agent_name
 from hmrouter.logs.formats.hal_site import HalSiteReader, literal_list
-from hmrouter.logs.walk import Part
+from hmrouter.logs.walk import Log
 from hmrouter.types import Outcome, Route
 
 COLUMNS = (
@@ -51,7 +51,7 @@ def written(folder: Path, *runs: dict[str, Any], name: str = "water.db", tokens:
 
 
 def read(path: Path, **options: Any) -> list[Outcome]:
-    return list(Part(path, HalSiteReader()).read(Request(**options)))
+    return list(Log(path, HalSiteReader()).read(Request(**options)))
 
 
 def test_a_run(tmp_path: Path) -> None:

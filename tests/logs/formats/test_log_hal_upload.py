@@ -15,7 +15,7 @@ from hmrouter.errors import LogError
 from hmrouter.logs.base import Refusals, Request
 from hmrouter.logs.formats import hal_upload
 from hmrouter.logs.formats.hal_upload import HalUploadReader
-from hmrouter.logs.walk import Part
+from hmrouter.logs.walk import Log
 from hmrouter.types import Outcome, Route, Status
 
 CONFIG = {
@@ -64,7 +64,7 @@ def changed(folder: Path, section: str, **values: Any) -> Path:
 
 
 def read(path: Path, **options: Any) -> list[Outcome]:
-    return list(Part(path, HalUploadReader()).read(Request(**options)))
+    return list(Log(path, HalUploadReader()).read(Request(**options)))
 
 
 def test_a_run(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hmrouter.errors import LogError
 from hmrouter.logs.base import Notes, Refusals, Request
 from hmrouter.logs.formats.harbor import THE_AGENTS_OWN, HarborReader, _get
-from hmrouter.logs.walk import Part
+from hmrouter.logs.walk import Log
 from hmrouter.types import Outcome, Status
 
 
@@ -54,7 +54,7 @@ def write_job(folder: Path, *trials: dict[str, Any], **config: Any) -> Path:
 
 
 def read(path: Path, **request: Any) -> list[Outcome]:
-    return list(Part(path, HarborReader()).read(Request(**request)))
+    return list(Log(path, HarborReader()).read(Request(**request)))
 
 
 def read_one(tmp_path: Path, request: dict[str, Any] | None = None, **changes: Any) -> Outcome:

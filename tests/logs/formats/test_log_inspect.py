@@ -14,7 +14,7 @@ import pytest
 from hmrouter.errors import LogError, MissingExtra
 from hmrouter.logs.base import Notes, Refusals, Request
 from hmrouter.logs.formats.inspect_log import InspectReader
-from hmrouter.logs.walk import Part
+from hmrouter.logs.walk import Log
 from hmrouter.types import Outcome, Status
 
 MODEL = "openai/gpt-5-2025-08-07"
@@ -55,7 +55,7 @@ def write_log(path: Path, *samples: Any, plan: Any = None, **spec: Any) -> Path:
 
 
 def read(path: Path, **request: Any) -> list[Outcome]:
-    return list(Part(path, InspectReader()).read(Request(**request)))
+    return list(Log(path, InspectReader()).read(Request(**request)))
 
 
 def read_one(tmp_path: Path, request: dict[str, Any] | None = None, **changes: Any) -> Outcome:

@@ -12,7 +12,7 @@ import pytest
 from hmrouter.errors import LogError
 from hmrouter.logs.base import Notes, Refusals, Request
 from hmrouter.logs.formats.openhands_index import OpenHandsIndexReader
-from hmrouter.logs.walk import Part, parts
+from hmrouter.logs.walk import Log, logs_at
 from hmrouter.types import Outcome, Route, Status
 
 METADATA = {"agent_name": "OpenHands", "agent_version": "v1.2.0", "model": "GPT-5.4", "input_price": 2.5}
@@ -35,7 +35,7 @@ def plant(
 
 
 def read(path: Path, request: Request | None = None) -> list[Outcome]:
-    return list(Part(path, OpenHandsIndexReader()).read(request or Request()))
+    return list(Log(path, OpenHandsIndexReader()).read(request or Request()))
 
 
 def test_instances_become_outcomes(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_the_walk_finds_model_folders_and_nothing_above(tmp_path: Path) -> None:
     assert not reader.sniff(tmp_path)
     assert not reader.sniff(tmp_path / "results")
     assert not reader.sniff(tmp_path / "results" / "a" / "metadata.json")
-    found = [part.path.name for part in parts(tmp_path, [reader], Notes())]
+    found = [part.path.name for part in logs_at(tmp_path, [reader], Notes())]
     assert found == ["b", "a"]
 
 

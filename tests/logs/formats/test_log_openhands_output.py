@@ -15,7 +15,7 @@ from hmrouter.logs.base import Notes, Refusals, Request
 from hmrouter.logs.formats import openhands_lines
 from hmrouter.logs.formats.openhands_output import OpenHandsOutputReader
 from hmrouter.logs.formats.swebench_report import SweBenchReportReader
-from hmrouter.logs.walk import Part, parts
+from hmrouter.logs.walk import Log, logs_at
 from hmrouter.types import Outcome, Route, Status
 
 KEY = "sk-never-to-be-seen"
@@ -62,7 +62,7 @@ def plant(folder: Path, *lines: dict[str, Any], **beside: Any) -> Path:
 
 
 def read(path: Path, request: Request | None = None) -> list[Outcome]:
-    return list(Part(path, OpenHandsOutputReader()).read(request or Request()))
+    return list(Log(path, OpenHandsOutputReader()).read(request or Request()))
 
 
 def verdicts(path: Path) -> dict[str, tuple[str, float | None]]:
@@ -250,7 +250,7 @@ def test_the_walk_takes_the_folder_as_one_log(tmp_path: Path) -> None:
     folder = plant(tmp_path / "runs" / "one", execution("a"), metadata=LATER, report=REPORT)
     (folder / "output.critic_attempt_1.jsonl").write_bytes((folder / "output.jsonl").read_bytes())
     plant(tmp_path / "runs" / "two", execution("b"))
-    found = parts(tmp_path, [OpenHandsOutputReader(), SweBenchReportReader()], Notes())
+    found = logs_at(tmp_path, [OpenHandsOutputReader(), SweBenchReportReader()], Notes())
     assert [part.path.name for part in found] == ["one", "two"]
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hmrouter.errors import LogError, MissingExtra
-from hmrouter.logs import Notes, Part, Refusals, Request, read_logs
+from hmrouter.logs import Log, Notes, Refusals, Request, read_logs
 from hmrouter.logs.formats.parquet_file import ParquetReader
 
 BASE = {"task": ["a", "b"], "model": ["m", "m"], "harness": ["h", "h"], "score": [1.0, 0.0]}
@@ -68,7 +68,7 @@ def test_other_columns_are_not_decoded_but_noted(tmp_path: Path) -> None:
 def test_a_row_that_cannot_be_kept_is_refused_and_the_rest_is_read(tmp_path: Path) -> None:
     request = Request(refusals=Refusals(skip=True))
     log = write(tmp_path / "a.parquet", text=["x" * 2_000_000, "short"])
-    assert [outcome.task.id for outcome in Part(log, ParquetReader()).read(request)] == ["b"]
+    assert [outcome.task.id for outcome in Log(log, ParquetReader()).read(request)] == ["b"]
     assert request.refusals.first == [f"{log} row 1: a cell holds more than 1 MiB, the limit"]
 
 

@@ -13,7 +13,7 @@ import pytest
 from hmrouter.errors import LogError
 from hmrouter.logs.base import Refusals, Request
 from hmrouter.logs.formats.swebench_report import SweBenchReportReader
-from hmrouter.logs.walk import Part
+from hmrouter.logs.walk import Log
 from hmrouter.types import Outcome, Route, Status
 
 REPORT = {
@@ -41,7 +41,7 @@ def written(folder: Path, report: object = REPORT, name: str = "gpt-5.run1.json"
 
 
 def read(path: Path, **options: Any) -> list[Outcome]:
-    return list(Part(path, SweBenchReportReader()).read(Request(**(GIVEN | options))))
+    return list(Log(path, SweBenchReportReader()).read(Request(**(GIVEN | options))))
 
 
 def test_each_list_gets_its_status_and_score(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hmrouter.errors import LogError
 from hmrouter.logs.base import Notes, Refusals, Request
 from hmrouter.logs.formats.swebench_site import SweBenchSiteReader
-from hmrouter.logs.walk import Part
+from hmrouter.logs.walk import Log
 from hmrouter.types import Outcome, Route, Status
 
 DETAILS = {
@@ -36,7 +36,7 @@ def written(folder: Path, **boards: list[dict[str, Any]]) -> Path:
 
 
 def read(path: Path, **options: Any) -> list[Outcome]:
-    return list(Part(path, SweBenchSiteReader()).read(Request(**options)))
+    return list(Log(path, SweBenchSiteReader()).read(Request(**options)))
 
 
 def routes(path: Path, **options: Any) -> set[str]:

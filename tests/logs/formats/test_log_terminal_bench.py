@@ -13,7 +13,7 @@ import pytest
 from hmrouter.errors import LogError
 from hmrouter.logs.base import Notes, Refusals, Request
 from hmrouter.logs.formats.terminal_bench import TerminalBenchReader
-from hmrouter.logs.walk import Part, parts
+from hmrouter.logs.walk import Log, logs_at
 from hmrouter.types import Outcome, Status
 
 RUN = "2026-01-02__03-04-05"
@@ -73,7 +73,7 @@ def write_trials(folder: Path, *trials: dict[str, Any]) -> Path:
 
 
 def read(path: Path, **request: Any) -> list[Outcome]:
-    return list(Part(path, TerminalBenchReader()).read(Request(**request)))
+    return list(Log(path, TerminalBenchReader()).read(Request(**request)))
 
 
 def read_one(tmp_path: Path, **changes: Any) -> Outcome:
@@ -141,7 +141,7 @@ def test_a_folder_of_flat_trials_is_walked(tmp_path: Path) -> None:
         (tmp_path / name / "one").mkdir(parents=True)
         (tmp_path / name / "one" / "results.json").write_text(json.dumps(trial()))
     assert not TerminalBenchReader().sniff(tmp_path)
-    found = list(parts(tmp_path, [TerminalBenchReader()], Notes()))
+    found = list(logs_at(tmp_path, [TerminalBenchReader()], Notes()))
     assert [str(o.route) for part in found for o in part.read(Request())] == ["goose:gpt-5", "codex:gpt-5"]
 
 

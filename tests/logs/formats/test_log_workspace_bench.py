@@ -10,7 +10,7 @@ import pytest
 from hmrouter.errors import LogError
 from hmrouter.logs.base import Refusals, Request
 from hmrouter.logs.formats.workspace_bench import WorkspaceBenchReader
-from hmrouter.logs.walk import Part
+from hmrouter.logs.walk import Log
 from hmrouter.types import Outcome, Route, Status
 
 HEADER = "id,run_name,passed,total\n"
@@ -18,7 +18,7 @@ GOOD = HEADER + "3,Codex--GLM-5.1,13,20\n7,Codex--GLM-5.1,0,10\n3,OpenClaw--Kimi
 
 
 def read(path: Path, request: Request | None = None) -> list[Outcome]:
-    return list(Part(path, WorkspaceBenchReader()).read(request or Request()))
+    return list(Log(path, WorkspaceBenchReader()).read(request or Request()))
 
 
 def write(folder: Path, text: str, name: str = "rates.csv") -> Path:

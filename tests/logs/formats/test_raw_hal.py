@@ -11,7 +11,7 @@ import pytest
 
 from hmrouter.logs.base import Request
 from hmrouter.logs.formats.hal_site import HalSiteReader
-from hmrouter.logs.walk import Part
+from hmrouter.logs.walk import Log
 from hmrouter.names import Names
 from hmrouter.types import Outcome
 
@@ -28,7 +28,7 @@ def read(benchmark: str) -> dict[str, list[Outcome]]:
     assert HalSiteReader().sniff(path)
     names = Names()
     runs: dict[str, list[Outcome]] = defaultdict(list)
-    for outcome in Part(path, HalSiteReader()).read(Request(names=names)):
+    for outcome in Log(path, HalSiteReader()).read(Request(names=names)):
         assert outcome.task.suite == benchmark
         runs[outcome.run].append(outcome)
     assert not names.unknown_models

@@ -12,7 +12,7 @@ import pytest
 
 from hmrouter.logs.base import Notes, Request
 from hmrouter.logs.formats.harbor import HarborReader
-from hmrouter.logs.walk import parts
+from hmrouter.logs.walk import logs_at
 from hmrouter.types import Outcome, Status
 
 SHARED = Path(os.environ.get("HMROUTER_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
@@ -36,7 +36,7 @@ def notes() -> Notes:
 @pytest.fixture(scope="module")
 def jobs(notes: Notes) -> dict[str, list[Outcome]]:
     request = Request(notes=notes)
-    return {part.path.name: list(part.read(request)) for part in parts(RAW, [HarborReader()], Notes())}
+    return {part.path.name: list(part.read(request)) for part in logs_at(RAW, [HarborReader()], Notes())}
 
 
 def test_every_trial_but_the_oracles(

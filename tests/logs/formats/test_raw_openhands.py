@@ -14,7 +14,7 @@ import pytest
 from hmrouter.logs import read_benchmark
 from hmrouter.logs.base import Notes, Request
 from hmrouter.logs.formats.openhands_index import OpenHandsIndexReader
-from hmrouter.logs.walk import parts
+from hmrouter.logs.walk import logs_at
 from hmrouter.types import Outcome, Route
 
 SHARED = Path(os.environ.get("HMROUTER_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
@@ -30,7 +30,7 @@ ByRoute = dict[Route, dict[str, Outcome]]
 
 @pytest.fixture(scope="module")
 def outcomes() -> list[Outcome]:
-    found = list(parts(INDEX, [OpenHandsIndexReader()], Notes()))
+    found = list(logs_at(INDEX, [OpenHandsIndexReader()], Notes()))
     assert len(found) == 6
     return [outcome for part in found for outcome in part.read(Request())]
 

@@ -11,7 +11,7 @@ import pytest
 
 from hmrouter.logs.base import Notes, Request
 from hmrouter.logs.formats.swebench_site import SweBenchSiteReader
-from hmrouter.logs.walk import Part
+from hmrouter.logs.walk import Log
 from hmrouter.names import Names
 from hmrouter.types import Outcome
 
@@ -31,7 +31,7 @@ def test_every_run_equals_its_route_in_the_corpus() -> None:
     assert SweBenchSiteReader().sniff(RAW)
     notes, names = Notes(), Names()
     found: dict[str, dict[str, Outcome]] = defaultdict(dict)
-    for outcome in Part(RAW, SweBenchSiteReader()).read(Request(names=names, notes=notes)):
+    for outcome in Log(RAW, SweBenchSiteReader()).read(Request(names=names, notes=notes)):
         tasks = found[RENAMED.get(outcome.route.model, outcome.route.model)]
         assert outcome.task.id not in tasks, "a run was counted twice"
         assert (outcome.route.harness, outcome.task.suite) == ("mini-swe-agent", "swe-bench-verified")

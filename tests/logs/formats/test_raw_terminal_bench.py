@@ -12,7 +12,7 @@ import pytest
 
 from hmrouter.logs.base import Notes, Request
 from hmrouter.logs.formats.terminal_bench import TerminalBenchReader
-from hmrouter.logs.walk import parts
+from hmrouter.logs.walk import logs_at
 from hmrouter.names import canonical_harness, canonical_model
 from hmrouter.types import Outcome, Status
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not RAW.is_dir(), reason="no shared data; set HM
 
 @pytest.fixture(scope="module")
 def runs() -> dict[Path, list[Outcome]]:
-    found = parts(RAW, [TerminalBenchReader()], Notes())
+    found = logs_at(RAW, [TerminalBenchReader()], Notes())
     return {part.path.relative_to(RAW): list(part.read(Request())) for part in found}
 
 

@@ -11,7 +11,7 @@ import pytest
 from hmrouter.logs import read_benchmark
 from hmrouter.logs.base import Notes, Request
 from hmrouter.logs.formats.workspace_bench import WorkspaceBenchReader
-from hmrouter.logs.walk import parts
+from hmrouter.logs.walk import logs_at
 from hmrouter.names import Names
 from hmrouter.types import Outcome, Route
 
@@ -34,7 +34,7 @@ def scores(outcomes: list[Outcome]) -> dict[Route, dict[str, float | None]]:
 
 
 def test_every_route_equals_the_corpus() -> None:
-    (part,) = parts(RAW, [WorkspaceBenchReader()], Notes())
+    (part,) = logs_at(RAW, [WorkspaceBenchReader()], Notes())
     outcomes = list(part.read(Request(names=Names(MERGED))))
     mine, theirs = scores(outcomes), scores(list(read_benchmark(CORPUS)))
     assert len(outcomes) == len({o.key for o in outcomes}) == 2700

@@ -18,7 +18,7 @@ import pytest
 
 from hmrouter.logs.base import Notes, Request
 from hmrouter.logs.formats.harbor import HarborReader
-from hmrouter.logs.walk import parts
+from hmrouter.logs.walk import logs_at
 from hmrouter.types import Outcome, Status
 
 ROOT = Path(__file__).parents[3]
@@ -149,7 +149,7 @@ def work(tmp_path_factory: pytest.TempPathFactory, harbor: Path, base_url: str) 
 
 
 def read(path: Path, notes: Notes) -> dict[tuple[str, str], Outcome]:
-    found = parts(path, [HarborReader()], Notes())
+    found = logs_at(path, [HarborReader()], Notes())
     outcomes = [outcome for part in found for outcome in part.read(Request(notes=notes))]
     return {(outcome.task.id, outcome.route.model): outcome for outcome in outcomes}
 

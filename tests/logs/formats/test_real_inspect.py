@@ -15,7 +15,7 @@ import pytest
 from hmrouter.errors import LogError
 from hmrouter.logs.base import Notes, Request
 from hmrouter.logs.formats.inspect_log import InspectReader
-from hmrouter.logs.walk import Part
+from hmrouter.logs.walk import Log
 from hmrouter.types import Outcome, Status
 
 SERVER = Path(__file__).parents[2] / "tools" / "stand_in_server.py"
@@ -85,7 +85,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory, base_url: str) -> tuple[Path,
 def read(path: Path, notes: Notes | None = None) -> list[Outcome]:
     reader = InspectReader()
     assert reader.sniff(path)
-    outcomes = Part(path, reader).read(Request(notes=notes or Notes()))
+    outcomes = Log(path, reader).read(Request(notes=notes or Notes()))
     return sorted(outcomes, key=lambda outcome: outcome.key)
 
 
@@ -109,7 +109,7 @@ def test_both_formats_give_the_same_outcomes(logs: tuple[Path, Path]) -> None:
 
 def test_a_scorer_that_could_not_decide(logs: tuple[Path, Path]) -> None:
     for log in logs:
-        outcomes = list(Part(log, InspectReader()).read(Request(mapping={"score": "undecided"})))
+        outcomes = list(Log(log, InspectReader()).read(Request(mapping={"score": "undecided"})))
         assert [outcome.status for outcome in outcomes] == [Status.UNKNOWN] * 4
 
 

@@ -25,13 +25,12 @@ from hmrouter.bench.experiments.probe_report import BOUGHT, SEEN, probe_figures,
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.judge.evaluate import dense
 from hmrouter.bench.judge.history import believed, others
-from hmrouter.evidence.cells import Ints
 from hmrouter.evidence.dataset import Dataset, hash_rank
 from hmrouter.probe.curves import Ability, Curves
 from hmrouter.probe.posterior import Posterior
 from hmrouter.scorers.base import Belief
 from hmrouter.scorers.safe.pooled import Pooled
-from hmrouter.state import Floats
+from hmrouter.state import Floats, Ints
 from hmrouter.types import Route
 
 TIMES = 4

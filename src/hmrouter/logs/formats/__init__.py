@@ -1,1 +1,1 @@
-"""One file per log format: a reader each, and what two of them share."""
+"""One file per log format: a reader each, and parts that two of them share."""

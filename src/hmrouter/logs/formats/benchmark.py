@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hmrouter.errors import InputError, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Notes, Request, problem, shown
 from hmrouter.logs.formats.csv_file import csv_rows
 from hmrouter.logs.formats.jsonl_file import jsonl_objects
@@ -54,7 +54,7 @@ class BenchmarkReader:
 
 
 def benchmark_directories(path: Path, notes: Notes | None = None) -> list[Path]:
-    """The directory itself if it is a benchmark, else those directly in it that are, by name."""
+    """Find benchmark directories: the directory itself if it is one, else those directly in it that are, by name."""
     try:
         if _is_benchmark(path):
             return [path]
@@ -68,7 +68,7 @@ def benchmark_directories(path: Path, notes: Notes | None = None) -> list[Path]:
 
 
 def refuse_mixing(suite: str, directories: int) -> None:
-    """Ids are unique within a benchmark only, so one suite must not hold the tasks of two."""
+    """Refuse one suite for several benchmarks: ids are unique within a benchmark only."""
     if directories > 1:
         raise UsageError(
             f"one suite {suite!r} for {directories} benchmarks would mix their tasks;"
@@ -79,7 +79,7 @@ def refuse_mixing(suite: str, directories: int) -> None:
 def read_benchmark(
     path: str | Path, suite: str | None = None, names: Names | None = None, notes: Notes | None = None
 ) -> Iterator[Outcome]:
-    """The outcomes of a benchmark directory, or of a folder of them."""
+    """Read the outcomes of a benchmark directory, or of a folder of them."""
     request = Request(suite, Names() if names is None else names, notes=Notes() if notes is None else notes)
     yield from BenchmarkReader().read(Path(path), request)
     request.refusals.raise_any()
@@ -91,7 +91,7 @@ def _is_benchmark(path: Path) -> bool:
 
 
 def both_files(directory: Path) -> tuple[Path, Path]:
-    """The two files of a benchmark directory; one that is missing is said, with how to make it."""
+    """Find the two files of a benchmark directory; an error names a missing one and how to make it."""
     files = directory / OUTCOMES, directory / QUERIES
     for file, how in zip(files, HOW, strict=True):
         if not os.path.isfile(file):
@@ -109,7 +109,7 @@ def _read(directory: Path, request: Request) -> Iterator[Outcome]:
 def directory_outcomes(
     directory: Path, tasks: Mapping[str, Task], request: Request, files: tuple[Path, ...] = ()
 ) -> Iterator[Outcome]:
-    """The rows of `outcomes.csv`, on those tasks; the run is the content of `files`, else of that file alone."""
+    """Read the rows of `outcomes.csv`, on those tasks; the run is the content of `files`, else of that file alone."""
     path, name = directory / OUTCOMES, _name(directory)
     origin = Origin(
         path, suite=request.suite or name, source=name, header="header", files=files,
@@ -119,13 +119,13 @@ def directory_outcomes(
 
 
 def directory_tasks(directory: Path, request: Request) -> Iterator[Task]:
-    """The lines of `queries.jsonl`; one that is no task, or one that was there before, is refused."""
+    """Read the lines of `queries.jsonl`; one that is no task, or one that was there before, is refused."""
     path, suite = directory / QUERIES, request.suite or _name(directory)
     seen: set[str] = set()
     for line, query in jsonl_objects(path, request):
         try:
-            task_id = cells.name(query.get("query_id"), "query_id")
-            text, meta = cells.text(query.get("text"), "text"), cells.meta(query.get("meta"), "meta")
+            task_id = coerce.name(query.get("query_id"), "query_id")
+            text, meta = coerce.text(query.get("text"), "text"), coerce.meta(query.get("meta"), "meta")
             if not task_id or task_id in seen:
                 raise InputError(f"query_id {task_id!r} appears twice" if task_id else "query_id is missing")
         except InputError as error:

@@ -35,7 +35,7 @@ class CsvReader(TableReader):
 
 
 def csv_rows(path: Path, request: Request | None = None) -> Iterator[Row]:
-    """The rows below the header; the place of a row is the line it begins on.
+    """Read the rows below the header; the place of a row is the line it begins on.
 
     With a request, a row with a cell above the limit is refused, and one that is not as wide as the header is for
     `table.outcomes` to refuse. Without, both end the reading.

@@ -1,4 +1,4 @@
-"""What the HAL site's databases and the files that are uploaded to it have in common: a run, its tasks and its cost."""
+"""A HAL run, its tasks and its cost: the common part of the HAL site's databases and the files uploaded to it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from hmrouter.errors import InvalidOutcome
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Notes
 from hmrouter.types import Outcome, Route, Status, Task
 
@@ -41,7 +41,7 @@ class HalRun:
         seconds: float | None = None,
         when: datetime | None = None,
     ) -> Outcome:
-        """What came of one task; without a score it is not known."""
+        """Make the outcome of one task; without a score its status is unknown."""
         return Outcome(
             Task(task, self.suite, text), self.route, score,
             status=Status.UNKNOWN if score is None else Status.OK,
@@ -53,7 +53,7 @@ class HalRun:
 
 
 def split_agent_name(name: str) -> tuple[str, str]:
-    """The harness and the model of an agent's name; the model is "" where there are no parentheses at the end.
+    """Split an agent's name into harness and model; the model is "" where there are no parentheses at the end.
 
     >>> split_agent_name("HAL Generalist Agent (Claude Opus 4.1 (August 2025))")
     ('HAL Generalist Agent', 'Claude Opus 4.1 (August 2025)')
@@ -67,11 +67,11 @@ def split_agent_name(name: str) -> tuple[str, str]:
 
 
 def scores_of(successful: Iterable[Any], failed: Iterable[Any]) -> dict[str, float]:
-    """Task id -> 1 or 0; a task that is in neither list is absent, one that is in both is refused."""
+    """Score each task 1 or 0; a task that is in neither list is absent, one that is in both is refused."""
     scores: dict[str, float] = {}
     for score, ids in ((1.0, successful), (0.0, failed)):
         for value in ids:
-            task = cells.name(value, "task id")
+            task = coerce.name(value, "task id")
             if not task:
                 raise InvalidOutcome("a task id is empty")
             if scores.setdefault(task, score) != score:
@@ -80,7 +80,7 @@ def scores_of(successful: Iterable[Any], failed: Iterable[Any]) -> dict[str, flo
 
 
 def mean_cost(total: float | None, tasks: int, tokens: float, notes: Notes) -> float | None:
-    """Dollars per task of a run; None where its total was not measured: zero, or next to nothing for its tokens.
+    """Compute dollars per task of a run; None where the total was not measured: zero, or far too little for its tokens.
 
     >>> [mean_cost(total, 45, 4e7, Notes()) for total in (9.0, 0.0, 0.01)]
     [0.2, None, None]

@@ -18,7 +18,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from hmrouter.errors import InputError, InvalidOutcome, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.files import CELL_LIMIT, head, open_bytes
 from hmrouter.logs.formats.hal_run import HalRun, mean_cost, scores_of, split_agent_name
@@ -71,12 +71,12 @@ class HalSiteReader:
 
 
 def literal_list(text: Any, field: str) -> list[Any]:
-    """A Python list of ids written as text, never evaluated; nothing where there is none.
+    """Read a Python list of ids written as text, never evaluated; nothing where there is none.
 
     >>> literal_list("['a', 'b', 3]", "failed_tasks")
     ['a', 'b', 3]
     """
-    source = cells.text(text, field)
+    source = coerce.text(text, field)
     if len(source) > CELL_LIMIT:
         raise InvalidOutcome(f"{field} holds more than {CELL_LIMIT // 2**20} MiB, the limit")
     try:
@@ -96,15 +96,15 @@ def _outcomes(row: Mapping[str, Any], tokens: float, request: Request) -> list[O
     scores = scores_of(*(literal_list(row[key], key) for key in ("successful_tasks", "failed_tasks")))
     if not scores:
         return []
-    suite, agent, run_id = (cells.name(row[key], key) for key in _RUN)
+    suite, agent, run_id = (coerce.name(row[key], key) for key in _RUN)
     for value, key in zip((suite, agent, run_id), _RUN, strict=True):
         if not value:
             raise InvalidOutcome(f"{key} is missing")
     harness, model = split_agent_name(agent)
-    model = model or cells.name(row.get("model_name"), "model_name")
+    model = model or coerce.name(row.get("model_name"), "model_name")
     route = request.route(model or None, harness, found=agent)
-    cost = mean_cost(cells.number(row.get("total_cost"), "total_cost"), len(scores), tokens, request.notes)
-    run = HalRun(suite, run_id, route, model or route.model, cost, cells.moment(row.get("date"), "date"))
+    cost = mean_cost(coerce.number(row.get("total_cost"), "total_cost"), len(scores), tokens, request.notes)
+    run = HalRun(suite, run_id, route, model or route.model, cost, coerce.moment(row.get("date"), "date"))
     return [run.outcome(task, score) for task, score in scores.items()]
 
 
@@ -120,7 +120,7 @@ def _rows(path: Path, database: sqlite3.Connection) -> Iterator[dict[str, Any]]:
 
 
 def _tokens(database: sqlite3.Connection) -> dict[tuple[Any, ...], float]:
-    """The tokens of each run, of all models that took part in it."""
+    """Sum the tokens of each run, of all models that took part in it."""
     columns = _columns(database, "token_usage")
     counts = [name for name in _TOKENS if name in columns]
     if not counts or not columns.issuperset(_RUN):
@@ -131,7 +131,7 @@ def _tokens(database: sqlite3.Connection) -> dict[tuple[Any, ...], float]:
 
 
 def _columns(database: sqlite3.Connection, table: str) -> set[str]:
-    """Those of a table; a view of that name is none, because reading it would run what somebody wrote."""
+    """List the columns of a table; a view of that name is none, because reading it would run what somebody wrote."""
     if not database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)).fetchone():
         return set()
     return {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
@@ -139,7 +139,7 @@ def _columns(database: sqlite3.Connection, table: str) -> set[str]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database, read only and without trust in what its schema says."""
+    """Open the database, read only and without trust in what its schema says."""
     with _plain(path) as file:
         if file.stat().st_size < _promised_size(file):  # SQLite would take the missing pages for empty ones
             raise problem(path, "the database is truncated; copy or download the file again")
@@ -151,7 +151,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _promised_size(file: Path) -> int:
-    """Bytes per page times pages, as the header has them."""
+    """Read the size from the header: bytes per page times pages."""
     start = head(file)
     page = int.from_bytes(start[16:18], "big")
     return (2**16 if page == 1 else page) * int.from_bytes(start[28:32], "big")
@@ -159,7 +159,7 @@ def _promised_size(file: Path) -> int:
 
 @contextmanager
 def _plain(path: Path) -> Iterator[Path]:
-    """The file, or where it is compressed a temporary copy of what is in it: SQLite reads no gzip."""
+    """Give the file, or a decompressed temporary copy of it: SQLite reads no gzip."""
     with open_bytes(path, unpack=False) as raw:
         plain = raw.read(len(_MAGIC)) == _MAGIC
     if plain:

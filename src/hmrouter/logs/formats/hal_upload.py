@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.files import content_hash
 from hmrouter.logs.formats.hal_run import HalRun, mean_cost, scores_of, split_agent_name
@@ -24,7 +24,7 @@ from hmrouter.logs.json_file import open_document, top_keys
 from hmrouter.types import DEFAULT_SUITE, Outcome
 
 SCORE_KEYS = ("score", "reward", "success")
-"""What benchmarks call a task's own score, for uploads that list no successful and failed tasks."""
+"""Keys of a task's own score in the various benchmarks, for uploads that list no successful and failed tasks."""
 KEPT_LIMIT = 64 * 2**20
 """Characters kept of one file: ids, task texts, times."""
 
@@ -32,7 +32,7 @@ _DEEPEST = 4
 
 
 class HalUploadReader:
-    """What the HAL harness writes at the end of a run, and uploads."""
+    """A file that the HAL harness writes at the end of a run, and uploads."""
 
     name = "hal-upload"
 
@@ -52,11 +52,11 @@ class HalUploadReader:
         for task, score in scores.items():
             try:
                 yield run.outcome(
-                    cells.name(task, "task id"),
-                    cells.score(score, "score"),
-                    text=cells.text(upload.texts.get(task), "task_prompts"),
-                    seconds=cells.number(upload.seconds.get(task), "wall_clock_times"),
-                    when=cells.moment(upload.starts.get(task), "first_call_timestamp"),
+                    coerce.name(task, "task id"),
+                    coerce.score(score, "score"),
+                    text=coerce.text(upload.texts.get(task), "task_prompts"),
+                    seconds=coerce.number(upload.seconds.get(task), "wall_clock_times"),
+                    when=coerce.moment(upload.starts.get(task), "first_call_timestamp"),
                 )
             except InputError as error:
                 request.refuse(path, error, f"task {reprlib.repr(task)}", {"task": task, "score": score})
@@ -64,7 +64,7 @@ class HalUploadReader:
 
 @dataclass
 class _Upload:
-    """What is kept of a file."""
+    """The part of a file that is kept in memory."""
 
     config: dict[tuple[str, ...], Any] = field(default_factory=dict)
     successful: list[Any] = field(default_factory=list)
@@ -81,7 +81,7 @@ class _Upload:
     tokens: float = 0.0
 
     def scores(self) -> dict[str, Any]:
-        """Task -> score. HAL lists a task whose agent crashed as failed; what it could do is not known."""
+        """Score each task. HAL lists a task whose agent crashed as failed; what it could do is not known."""
         found: dict[str, Any] = dict(scores_of(self.successful, self.failed))
         found = found or self.own_scores | dict.fromkeys(sorted(self.broken))
         if not found:
@@ -93,7 +93,7 @@ class _Upload:
         return {task: score if score or task not in self.broken else None for task, score in found.items()}
 
     def take(self, keys: tuple[str, ...], value: Any) -> bool:
-        """Keep a scalar if it is one of those wanted; whether it was."""
+        """Keep a scalar if it is one of those wanted; return whether it was."""
         match keys:
             case ("config", *rest):
                 self.config[tuple(rest)] = value
@@ -118,7 +118,7 @@ class _Upload:
             case ("raw_eval_results", _, key) if len(self.own_keys) < 12:
                 self.own_keys.add(key)
             case ("total_usage", _, "prompt_tokens" | "completion_tokens" | "input_tokens" | "output_tokens"):
-                self.tokens += cells.number(value, keys[-1]) or 0.0
+                self.tokens += coerce.number(value, keys[-1]) or 0.0
             case _:
                 return False
         return True
@@ -126,7 +126,7 @@ class _Upload:
 
 def _run(path: Path, upload: _Upload, tasks: int, request: Request) -> HalRun:
     def said(*keys: str) -> str:
-        return cells.name(upload.config.get(keys), ".".join(keys))
+        return coerce.name(upload.config.get(keys), ".".join(keys))
 
     agent = said("agent_name")
     harness, label = split_agent_name(agent)
@@ -139,8 +139,8 @@ def _run(path: Path, upload: _Upload, tasks: int, request: Request) -> HalRun:
         said("run_id") or content_hash(path),
         route,
         model or route.model,
-        mean_cost(cells.number(upload.total_cost, "total_cost"), tasks, upload.tokens, request.notes),
-        cells.moment(upload.config.get(("date",)), "date"),
+        mean_cost(coerce.number(upload.total_cost, "total_cost"), tasks, upload.tokens, request.notes),
+        coerce.moment(upload.config.get(("date",)), "date"),
         said("agent_version"),
     )
 
@@ -160,7 +160,7 @@ def _scan(path: Path) -> _Upload:
 
 
 def _scalars(path: Path) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The scalars near the top of a document, each with the keys that lead to it; `[]` is any place of an array."""
+    """Stream the scalars near the top of a document, each with the keys leading to it; `[]`: any place of an array."""
     import ijson
 
     with open_document(path) as stream:

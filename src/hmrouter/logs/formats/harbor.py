@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError, InvalidOutcome, LogError, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import UNPACKED, Request, problem
 from hmrouter.logs.files import CELL_LIMIT, open_bytes
 from hmrouter.logs.json_file import load_document, top_keys
@@ -125,19 +125,19 @@ def _outcome(folder: Path, trial: Record, request: Request) -> Outcome | None:
     route = request.route(model or None, _name(chosen, "harness") or harness or None, found=trial_name)
     status, score = _verdict(trial, steps, results, request.mapping.get("score"))
     source = _name(trial, "source")
-    prompt, output = (_total(results, key, cells.integer) for key in ("n_input_tokens", "n_output_tokens"))
+    prompt, output = (_total(results, key, coerce.integer) for key in ("n_input_tokens", "n_output_tokens"))
     counted = bool(prompt or output)  # several agents write 0 for what they did not count
     return Outcome(
         Task(_required(trial, "task_name"), source or request.suite or DEFAULT_SUITE, _text(folder, identity, request)),
         route,
         score,
         status=status,
-        cost=_total(results, "cost_usd", cells.number) or None,
+        cost=_total(results, "cost_usd", coerce.number) or None,
         input_tokens=prompt if counted else None,
-        cached_tokens=_total(results, "n_cache_tokens", cells.integer) if counted else None,
+        cached_tokens=_total(results, "n_cache_tokens", coerce.integer) if counted else None,
         output_tokens=output if counted else None,
         seconds=_seconds([trial] if _get(trial, "agent_execution") else steps),
-        when=cells.moment(_get(trial, "started_at"), "started_at"),
+        when=coerce.moment(_get(trial, "started_at"), "started_at"),
         source="harbor",
         run=job,
         trial=trial_name,
@@ -151,7 +151,7 @@ def _verdict(
     trial: Record, steps: Sequence[Record], results: Sequence[Record], wanted: str | None
 ) -> tuple[Status, float | None]:
     for raised in (part for place in (trial, *steps) if (part := _part(place, "exception_info"))):
-        kind = cells.text(_get(raised, "exception_type"), "exception_type")
+        kind = coerce.text(_get(raised, "exception_type"), "exception_type")
         if not any(_fits(kind, own) for own in THE_AGENTS_OWN):
             return Status.INFRA_ERROR, None
     if any(_get(_part(result, "metadata"), "api_request_times_msec") == [] for result in results):
@@ -162,33 +162,33 @@ def _verdict(
     key = wanted or ("reward" if "reward" in rewards or len(rewards) > 1 else next(iter(rewards)))
     if key not in rewards:
         raise InvalidOutcome(f"no reward {key!r}; found {', '.join(rewards)}", hint="score_name")
-    return Status.OK, cells.score(rewards[key], key)
+    return Status.OK, coerce.score(rewards[key], key)
 
 
 def _only_model(results: Sequence[Record]) -> str:
     # Claude Code books what no model said under <synthetic>.
     used = {name for result in results for name in _part(result, "model_usage") if not name.startswith("<")}
-    return cells.name(used.pop(), "model_usage") if len(used) == 1 else ""
+    return coerce.name(used.pop(), "model_usage") if len(used) == 1 else ""
 
 
-def _total(results: Sequence[Record], key: str, convert: cells.Convert) -> Any:
+def _total(results: Sequence[Record], key: str, convert: coerce.Convert) -> Any:
     known = [value for result in results if (value := convert(_get(result, key), key)) is not None]
     return sum(known) if known else None
 
 
 def _seconds(places: Sequence[Record]) -> float | None:
-    """How long the agent worked: setting up and verifying are not the route's time."""
+    """Measure how long the agent worked: setting up and verifying are not the route's time."""
     spans = []
     for place in places:
         phase = _part(place, "agent_execution")
-        start, end = (cells.moment(_get(phase, key), key) for key in ("started_at", "finished_at"))
+        start, end = (coerce.moment(_get(phase, key), key) for key in ("started_at", "finished_at"))
         if start and end:
             spans.append((end - start).total_seconds())
     return sum(spans) if spans else None
 
 
 def _version(folder: Path, source: str, identity: Record) -> str:
-    """The data set's version, which only the job's configuration tells, else the task's own."""
+    """Find the data set's version, which only the job's configuration tells, else the task's own."""
     with suppress(InputError):
         for data_set in _parts(load_document(folder.parent / CONFIG), "datasets"):
             if source and _get(data_set, "name") == source and (version := _name(data_set, "version")):
@@ -203,7 +203,7 @@ def _text(folder: Path, identity: Record, request: Request) -> str:
         if os.path.isfile(file) and Path(file).is_relative_to(os.path.realpath(base)):
             with suppress(LogError, UnicodeDecodeError, InvalidOutcome), open_bytes(Path(file)) as stream:
                 if len(data := stream.read(CELL_LIMIT + 1)) <= CELL_LIMIT:
-                    return cells.text(data.decode("utf-8-sig"), INSTRUCTION)
+                    return coerce.text(data.decode("utf-8-sig"), INSTRUCTION)
         if base in UNPACKED:
             break
     request.notes.remarks[f"Harbor trials without a readable {INSTRUCTION} near the job; their text is empty"] += 1
@@ -211,7 +211,7 @@ def _text(folder: Path, identity: Record, request: Request) -> str:
 
 
 def _get(record: Record, key: str) -> Any:
-    """The value of a key, also where a part of it was blanked out."""
+    """Get the value of a key, also where a part of it was blanked out."""
     if key in record:
         return record[key]
     return next((value for written, value in record.items() if REDACTED in written and _fits(written, key)), None)
@@ -222,23 +222,23 @@ def _fits(written: str, name: str) -> bool:
 
 
 def _part(record: Record, key: str) -> Record:
-    return cells.meta(_get(record, key), key)
+    return coerce.meta(_get(record, key), key)
 
 
 def _parts(record: Record, key: str) -> list[Record]:
     value = _get(record, key) or []
     if not isinstance(value, list):
         raise InvalidOutcome(f"{key} {reprlib.repr(value)} is not a JSON array")
-    return [cells.meta(item, key) for item in value]
+    return [coerce.meta(item, key) for item in value]
 
 
 def _name(record: Record, key: str) -> str:
-    written = cells.name(_get(record, key), key)
+    written = coerce.name(_get(record, key), key)
     return "" if REDACTED in written else written
 
 
 def _required(record: Record, key: str) -> str:
-    written = cells.name(_get(record, key), key)
+    written = coerce.name(_get(record, key), key)
     if not written:
         raise InvalidOutcome(f"{key} is missing")
     return written

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError, InvalidOutcome, MissingExtra, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.files import content_hash
 from hmrouter.logs.json_file import ITEM_LIMIT, stream_items, top_keys
@@ -31,7 +31,7 @@ from hmrouter.types import DEFAULT_SUITE, Outcome, Route, Status, Task
 GRADES = {"c": 1.0, "correct": 1.0, "p": 0.5, "partial": 0.5, "i": 0.0, "incorrect": 0.0, "n": 0.0, "noanswer": 0.0}
 GRADES |= {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 READ = {"id", "epoch", "input", "scores", "model_usage", "total_time", "started_at", "uuid", "error", "limit"}
-"""What is read of a sample, beside whether it was invalidated."""
+"""Fields that are read of a sample, beside whether it was invalidated."""
 
 Record = Mapping[str, Any]
 
@@ -60,7 +60,7 @@ class InspectReader:
             raise problem(path, error, at="header") from None
         for place, sample in enumerate(samples, 1):
             try:
-                outcome = log.outcome(cells.meta(sample, "the sample"), request)
+                outcome = log.outcome(coerce.meta(sample, "the sample"), request)
             except (InputError, UsageError) as error:
                 request.refuse(path, error, _place(sample, place), sample)
                 continue
@@ -69,7 +69,7 @@ class InspectReader:
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """What holds for all samples of a log."""
+    """The header of a log, which holds for all of its samples."""
 
     route: Route
     suite: str
@@ -82,35 +82,35 @@ class _Log:
 
     @classmethod
     def of(cls, header: Record, path: Path, request: Request) -> _Log:
-        spec, plan = cells.meta(header.get("eval"), "eval"), cells.meta(header.get("plan"), "plan")
-        task, model = (cells.name(spec.get(key), key) for key in ("task", "model"))
+        spec, plan = coerce.meta(header.get("eval"), "eval"), coerce.meta(header.get("plan"), "plan")
+        task, model = (coerce.name(spec.get(key), key) for key in ("task", "model"))
         package, _, harness = _solver(spec, plan).rpartition("/")
-        packages = cells.meta(spec.get("packages"), "packages")
-        version = cells.name(packages.get(package or "inspect_ai"), "packages")
-        headline = cells.meta(spec.get("headline_metric"), "headline_metric")
-        data_set = cells.meta(spec.get("dataset"), "dataset")
+        packages = coerce.meta(spec.get("packages"), "packages")
+        version = coerce.name(packages.get(package or "inspect_ai"), "packages")
+        headline = coerce.meta(spec.get("headline_metric"), "headline_metric")
+        data_set = coerce.meta(spec.get("dataset"), "dataset")
         versions = (
-            cells.name(data_set.get("name"), "dataset name"),
-            cells.name(spec.get("task_version"), "task_version"),
+            coerce.name(data_set.get("name"), "dataset name"),
+            coerce.name(spec.get("task_version"), "task_version"),
         )
         return cls(
             # "none/none" is how Inspect writes that there is no model.
             route=request.route(None if model.startswith("none/") else model or None, harness or None, found=task),
             suite=task or request.suite or DEFAULT_SUITE,
-            run=cells.name(spec.get("task_id") or spec.get("run_id"), "task_id") or content_hash(path),
+            run=coerce.name(spec.get("task_id") or spec.get("run_id"), "task_id") or content_hash(path),
             model=model,
             created=spec.get("created"),
-            scorer=request.mapping.get("score") or cells.name(headline.get("scorer"), "headline_metric"),
+            scorer=request.mapping.get("score") or coerce.name(headline.get("scorer"), "headline_metric"),
             harness_version=f"{package or 'inspect_ai'} {version}" if version else "",
             dataset_version=" ".join(said for said in versions if said not in ("", "0")),
         )
 
     def outcome(self, sample: Record, request: Request) -> Outcome:
-        task, epoch = (cells.name(sample.get(key), key) for key in ("id", "epoch"))
+        task, epoch = (coerce.name(sample.get(key), key) for key in ("id", "epoch"))
         status, score = self._verdict(sample, request)
-        usage = cells.meta(cells.meta(sample.get("model_usage"), "model_usage").get(self.model), "model_usage")
+        usage = coerce.meta(coerce.meta(sample.get("model_usage"), "model_usage").get(self.model), "model_usage")
         fresh, written, cached, output = (
-            cells.integer(usage.get(key), key)
+            coerce.integer(usage.get(key), key)
             for key in ("input_tokens", "input_tokens_cache_write", "input_tokens_cache_read", "output_tokens")
         )
         return Outcome(
@@ -118,16 +118,16 @@ class _Log:
             self.route,
             score,
             status=status,
-            cost=cells.number(usage.get("total_cost"), "total_cost") or None,
+            cost=coerce.number(usage.get("total_cost"), "total_cost") or None,
             # Inspect counts what was read from a cache, or written to one, apart.
             input_tokens=None if fresh is None else fresh + (written or 0) + (cached or 0),
             cached_tokens=cached,
             output_tokens=output,
-            seconds=cells.number(sample.get("total_time"), "total_time"),
-            when=cells.moment(sample.get("started_at") or self.created, "started_at"),
+            seconds=coerce.number(sample.get("total_time"), "total_time"),
+            when=coerce.moment(sample.get("started_at") or self.created, "started_at"),
             source="inspect",
             run=self.run,
-            trial=cells.name(sample.get("uuid"), "uuid") or epoch,
+            trial=coerce.name(sample.get("uuid"), "uuid") or epoch,
             model_version=self.model if self.model != self.route.model else "",
             harness_version=self.harness_version,
             dataset_version=self.dataset_version,
@@ -136,8 +136,8 @@ class _Log:
     def _verdict(self, sample: Record, request: Request) -> tuple[Status, float | None]:
         if sample.get("error"):
             return Status.INFRA_ERROR, None
-        scores = cells.meta(sample.get("scores"), "scores")
-        by_person = cells.meta(sample.get("limit"), "limit").get("type") == "operator"
+        scores = coerce.meta(sample.get("scores"), "scores")
+        by_person = coerce.meta(sample.get("limit"), "limit").get("type") == "operator"
         if by_person or sample.get("invalidation") or not scores:
             return Status.UNKNOWN, None
         scorer, key = self.scorer or next(iter(scores)), ""
@@ -150,8 +150,8 @@ class _Log:
                 f"Inspect logs with the scorers {', '.join(scores)}: {scorer} counts; map score=NAME to choose another"
             )
             request.notes.remarks[remark] += 1
-        value = cells.meta(scores[scorer], scorer).get("value")
-        score = _score(cells.meta(value, scorer).get(key) if key else value, scorer)
+        value = coerce.meta(scores[scorer], scorer).get("value")
+        score = _score(coerce.meta(value, scorer).get(key) if key else value, scorer)
         return (Status.UNKNOWN if score is None else Status.OK), score
 
 
@@ -162,29 +162,29 @@ def _score(value: Any, scorer: str) -> float | None:
         )
     score = GRADES.get(value.strip().lower()) if isinstance(value, str) else None
     if score is None:
-        score = cells.score(value, scorer)
+        score = coerce.score(value, scorer)
     return None if score is not None and math.isnan(score) else score
 
 
 def _solver(spec: Record, plan: Record) -> str:
-    if solver := cells.name(spec.get("solver"), "solver"):
+    if solver := coerce.name(spec.get("solver"), "solver"):
         return solver
     steps = plan.get("steps") or []
     if not isinstance(steps, list):
         raise InvalidOutcome(f"steps {reprlib.repr(steps)} is not a JSON array")
-    names = [cells.name(cells.meta(step, "steps").get("solver"), "solver") for step in steps]
+    names = [coerce.name(coerce.meta(step, "steps").get("solver"), "solver") for step in steps]
     return names[0] if len(names) == 1 else " ".join(name.rpartition("/")[2] for name in names)
 
 
 def _text(given: Any) -> str:
-    """The task as one text: what a conversation's system and user say before the model does."""
+    """Write the task as one text: what a conversation's system and user say before the model does."""
     if not isinstance(given, list):
-        return cells.text(given, "input")
+        return coerce.text(given, "input")
     texts = []
     for message in given:
-        content = cells.meta(message, "input").get("content")
+        content = coerce.meta(message, "input").get("content")
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        texts += [cells.text(part.get("text"), "input") for part in parts if isinstance(part, dict)]
+        texts += [coerce.text(part.get("text"), "input") for part in parts if isinstance(part, dict)]
     return "\n\n".join(text for text in texts if text)
 
 

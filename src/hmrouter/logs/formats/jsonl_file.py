@@ -46,7 +46,7 @@ def _rows(path: Path, request: Request) -> Iterator[Row]:
 
 
 def jsonl_objects(path: Path, request: Request) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a file with their line numbers; blank lines are skipped, and lines that are none are refused."""
+    """Read the objects of a file with their line numbers; blank lines are skipped, lines that are none are refused."""
     with open_bytes(path) as stream:
         lines = Lines(path, stream)
         for line in lines:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import HMRouterError, InputError, InvalidOutcome
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.files import content_hash
 from hmrouter.logs.json_file import load_document, stream_items, top_keys
@@ -48,8 +48,8 @@ class OpenHandsIndexReader:
             raise problem(path, f"is no model folder of the Index: no {INSTANCES} in it")
         metadata = load_document(path / METADATA)
         try:
-            model = cells.name(metadata.get("model"), "model")
-            harness = cells.name(metadata.get("agent_name"), "agent_name") or _harness_by_place(path)
+            model = coerce.name(metadata.get("model"), "model")
+            harness = coerce.name(metadata.get("agent_name"), "agent_name") or _harness_by_place(path)
             route = request.route(model, harness, found=path.absolute().name)
         except InputError as error:
             raise problem(path / METADATA, error) from None
@@ -58,13 +58,13 @@ class OpenHandsIndexReader:
         if not files:
             raise problem(path / INSTANCES, "holds no results, not a single .json file")
         for file in files:
-            run = _Run.of(file, route, model, metadata, scores.get(file.stem, {}))
+            run = _BenchmarkResults.of(file, route, model, metadata, scores.get(file.stem, {}))
             yield from run.outcomes(request)
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
-    """One benchmark's results, and what holds for all of them."""
+class _BenchmarkResults:
+    """The results of one benchmark, with the route and dates that hold for all of them."""
 
     file: Path
     route: Route
@@ -74,17 +74,19 @@ class _Run:
     harness_version: str
 
     @classmethod
-    def of(cls, file: Path, route: Route, model: str, metadata: Mapping[str, Any], scores: Mapping[str, Any]) -> _Run:
-        """What `scores.json` says of the benchmark comes before what `metadata.json` says of all of them."""
+    def of(
+        cls, file: Path, route: Route, model: str, metadata: Mapping[str, Any], scores: Mapping[str, Any]
+    ) -> _BenchmarkResults:
+        """Describe a benchmark by `scores.json` or, where that is silent, by the `metadata.json` of all benchmarks."""
         said = {**metadata, **{key: value for key, value in scores.items() if value is not None}}
         try:
-            versions = [cells.name(said.get(key), key) for key in ("acp_agent_name", "acp_agent_version")]
+            versions = [coerce.name(said.get(key), key) for key in ("acp_agent_name", "acp_agent_version")]
             adapter = " ".join(filter(None, versions))  # how OpenHands drives another harness: codex-acp v0.11.1
-            version = cells.name(said.get("agent_version"), "agent_version")
+            version = coerce.name(said.get("agent_version"), "agent_version")
             return cls(
                 file, route,
                 mean_cost=_measured(scores.get("cost_per_instance"), "cost_per_instance"),
-                when=cells.moment(said.get("submission_time"), "submission_time"),
+                when=coerce.moment(said.get("submission_time"), "submission_time"),
                 model_version=model if model != route.model else "",
                 harness_version=f"{version} ({adapter})".strip() if adapter else version,
             )  # fmt: skip
@@ -92,7 +94,7 @@ class _Run:
             raise problem(file.parents[1], error, at=f"benchmark {file.stem}") from None
 
     def outcomes(self, request: Request) -> Iterator[Outcome]:
-        """The instances in the order of the file."""
+        """Read the instances in the order of the file."""
         results = load_document(self.file)
         run = content_hash(self.file)
         # A harness that reports no cost at all has 0.0 everywhere; then the published mean is all there is.
@@ -106,10 +108,10 @@ class _Run:
     def _outcome(self, task_id: str, result: object, run: str, by_mean: bool) -> Outcome:
         if not isinstance(result, dict):
             raise InvalidOutcome('is not an object {"resolved": true, "cost": 0.42}')
-        score = cells.score(result.get("resolved"), "resolved")
+        score = coerce.score(result.get("resolved"), "resolved")
         cost = self.mean_cost if by_mean else _measured(result.get("cost"), "cost")
         return Outcome(
-            Task(cells.name(task_id, "instance"), self.file.stem), self.route, score,
+            Task(coerce.name(task_id, "instance"), self.file.stem), self.route, score,
             status=Status.UNKNOWN if score is None else Status.OK,
             cost=cost, cost_is_route_mean=by_mean and cost is not None,
             when=self.when, source=NAME, run=run,
@@ -118,7 +120,7 @@ class _Run:
 
 
 def _scores(path: Path) -> dict[str, Mapping[str, Any]]:
-    """Benchmark -> its entry; nothing where there is no such file."""
+    """Read `scores.json`: benchmark -> its entry; nothing where there is no such file."""
     if not os.path.isfile(path):
         return {}
     entries = (entry for entry in stream_items(path, "item") if isinstance(entry, dict))
@@ -133,5 +135,5 @@ def _harness_by_place(path: Path) -> str | None:
 
 
 def _measured(value: object, field: str) -> float | None:
-    """Dollars; the Index writes 0.0 where nothing was measured."""
-    return cells.number(value, field) or None
+    """Read dollars; the Index writes 0.0 where nothing was measured."""
+    return coerce.number(value, field) or None

@@ -26,7 +26,7 @@ def stem(file: Path) -> str:
 
 
 def records(file: Path, request: Request) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The lines as objects. They hold transcripts, so they may be far longer than those of a table."""
+    """Read the lines as objects. They hold transcripts, so they may be far longer than those of a table."""
     with open_bytes(file) as stream:
         for number, line in enumerate(iter(partial(stream.readline, ITEM_LIMIT + 1), b""), start=1):
             at = f"line {number}"
@@ -43,7 +43,7 @@ def records(file: Path, request: Request) -> Iterator[tuple[int, dict[str, Any]]
 
 
 def part(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """An object within an object, empty if there is none."""
+    """Get an object within an object, empty if there is none."""
     value = record.get(key)
     if value is not None and not isinstance(value, dict):
         raise InvalidOutcome(f"{key} is not an object {{...}}")

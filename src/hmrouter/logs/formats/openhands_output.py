@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import HMRouterError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.formats.openhands_lines import has_executions, part, records, stem
 from hmrouter.logs.formats.openhands_verdicts import Verdict, report_beside, reported, verdict
@@ -65,7 +65,7 @@ def _output(path: Path) -> Path | None:
 
 
 def _shared_metadata(file: Path) -> Mapping[str, Any]:
-    """What holds for lines that bring no metadata of their own, as those of crashed executions never do."""
+    """Read the metadata for lines that bring none of their own, as those of crashed executions never do."""
     beside = file.with_name(METADATA)
     return load_document(beside) if stem(file) == "output" and os.path.isfile(beside) else {}
 
@@ -78,41 +78,41 @@ def _outcome(
     request: Request,
 ) -> Outcome:
     metadata = {**shared, **part(record, "metadata")}
-    model = cells.name((part(metadata, "llm") or part(metadata, "llm_config")).get("model"), "model")
+    model = coerce.name((part(metadata, "llm") or part(metadata, "llm_config")).get("model"), "model")
     harness, version = _harness(metadata)
     route = request.route(model, harness, found=origin.path.absolute().parent.name)
-    task_id = cells.name(record.get("instance_id"), "instance_id")
+    task_id = coerce.name(record.get("instance_id"), "instance_id")
     # A data set may be given by its path on the machine that ran it, or with its owner: the name is what stays.
-    suite = cells.name(metadata.get("dataset"), "dataset").rstrip("/").rpartition("/")[2] or origin.suite
+    suite = coerce.name(metadata.get("dataset"), "dataset").rstrip("/").rpartition("/")[2] or origin.suite
     text = part(record, "instance").get("problem_statement") or record.get("instruction")
     status, score = verdict(record, reports)
     return Outcome(
-        Task(task_id, suite, cells.text(text, "instruction")), route, score, status=status,
+        Task(task_id, suite, coerce.text(text, "instruction")), route, score, status=status,
         source=origin.source, run=origin.run, trial=origin.trial(suite, task_id, route),
         model_version=model if model != route.model else "", harness_version=version,
-        dataset_version=cells.name(metadata.get("dataset_split") or metadata.get("data_split"), "dataset_split"),
+        dataset_version=coerce.name(metadata.get("dataset_split") or metadata.get("data_split"), "dataset_split"),
         **_usage(part(record, "metrics")), **_times(record.get("history"), metadata),
     )  # fmt: skip
 
 
 def _harness(metadata: Mapping[str, Any]) -> tuple[str, str]:
-    """OpenHands, or the harness that it drives, and the version."""
-    kind = cells.name(metadata.get("agent_type"), "agent_type")
+    """Name OpenHands, or the harness that it drives, and the version."""
+    kind = coerce.name(metadata.get("agent_type"), "agent_type")
     if kind.startswith("acp-"):
-        return kind, cells.name(metadata.get("acp_agent_version"), "acp_agent_version")
+        return kind, coerce.name(metadata.get("acp_agent_version"), "acp_agent_version")
     name = "OpenHands Sub-agents" if metadata.get("enable_delegation") is True else "OpenHands"
-    return name, cells.name(metadata.get("openhands_sdk_version") or metadata.get("git_commit"), "git_commit")
+    return name, coerce.name(metadata.get("openhands_sdk_version") or metadata.get("git_commit"), "git_commit")
 
 
 def _usage(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Dollars and tokens; a 0 is written for what was not measured, a model without a known price among it."""
+    """Read dollars and tokens; a 0 is written for what was not measured, a model without a known price among it."""
     tokens = part(metrics, "accumulated_token_usage")
     keys = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens", "completion_tokens")
-    prompt, read, write, completion = (cells.integer(tokens.get(key), key) or 0 for key in keys)
+    prompt, read, write, completion = (coerce.integer(tokens.get(key), key) or 0 for key in keys)
     # Some services count cached tokens into the prompt and some beside it. More cached than prompted can only be that.
     paid = prompt if read + write <= prompt else prompt + read + write
     return {
-        "cost": cells.number(metrics.get("accumulated_cost"), "accumulated_cost") or None,
+        "cost": coerce.number(metrics.get("accumulated_cost"), "accumulated_cost") or None,
         "input_tokens": paid or None,
         "cached_tokens": read if paid and tokens.get("cache_read_tokens") is not None else None,
         "output_tokens": completion or None,
@@ -120,10 +120,10 @@ def _usage(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _times(history: object, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Start and length by the first and the last event; older transcripts, lists of pairs, have no such times."""
+    """Find start and length by the first and the last event; older transcripts, lists of pairs, have no such times."""
     events = [event for event in history if isinstance(event, dict)] if isinstance(history, list) else []
-    first, last = (cells.moment(events[at].get("timestamp"), "timestamp") if events else None for at in (0, -1))
+    first, last = (coerce.moment(events[at].get("timestamp"), "timestamp") if events else None for at in (0, -1))
     return {
-        "when": first or cells.moment(metadata.get("start_time"), "start_time"),
+        "when": first or coerce.moment(metadata.get("start_time"), "start_time"),
         "seconds": (last - first).total_seconds() if first and last and first <= last else None,
     }

@@ -1,4 +1,4 @@
-"""Whether an OpenHands execution solved its task: its own line may tell, or a SWE-bench report beside the output."""
+"""Verdicts of OpenHands executions: from the execution's own line, or from a SWE-bench report beside the output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request
 from hmrouter.logs.formats.openhands_lines import has_executions, part, records, stem
 from hmrouter.logs.formats.swebench_report import SweBenchReportReader
@@ -29,7 +29,7 @@ _MACHINERY = re.compile(
 
 
 def report_beside(file: Path) -> Path | None:
-    """The verdicts beside an output; a plain `report.json` belongs to a plain `output.jsonl` only."""
+    """Find the report with verdicts beside an output; a plain `report.json` belongs to a plain `output.jsonl` only."""
     bare = stem(file)
     names = [f"{bare}.report.json", f"{bare}.swebench_eval.jsonl", *(["report.json"] if bare == "output" else [])]
     for beside in (file.with_name(name) for name in names):
@@ -40,12 +40,12 @@ def report_beside(file: Path) -> Path | None:
 
 
 def reported(report: Path, request: Request) -> dict[str, Verdict]:
-    """Task -> what the report says of it, where it says something."""
+    """Read a report: task -> verdict, where it gives one."""
     found: dict[str, Verdict] = {}
     if report.suffix == ".jsonl":
         for number, line in records(report, request):
             try:
-                found[cells.name(line.get("instance_id"), "instance_id")] = _own_verdict(line)
+                found[coerce.name(line.get("instance_id"), "instance_id")] = _own_verdict(line)
             except InputError as error:
                 request.refuse(report, error, f"line {number}", None)
     else:
@@ -57,21 +57,21 @@ def reported(report: Path, request: Request) -> dict[str, Verdict]:
 
 
 def verdict(record: Mapping[str, Any], reports: Mapping[str, Verdict]) -> Verdict:
-    """What the reports say of a line's task, else the line itself; a failure of the machinery is none of the route."""
-    status, score = reports.get(cells.name(record.get("instance_id"), "instance_id")) or _own_verdict(record)
-    if not score and _MACHINERY.search(cells.text(record.get("error"), "error")):
+    """Judge a line by the reports, else by itself; a failure of the machinery is none of the route."""
+    status, score = reports.get(coerce.name(record.get("instance_id"), "instance_id")) or _own_verdict(record)
+    if not score and _MACHINERY.search(coerce.text(record.get("error"), "error")):
         return BROKEN
     return status, score
 
 
 def _own_verdict(record: Mapping[str, Any]) -> Verdict:
-    """What the line itself says."""
+    """Judge a line by what it says itself."""
     result = part(record, "test_result")
     for told in (part(record, "report"), part(result, "report"), result):
-        score = cells.score(told.get("resolved"), "resolved")
+        score = coerce.score(told.get("resolved"), "resolved")
         if told.get("error_eval") is True and not score:
             return UNKNOWN
         if score is not None:
             return Status.OK, score
-    score = cells.score(result.get("score"), "score")
+    score = coerce.score(result.get("score"), "score")
     return UNKNOWN if score is None else (Status.OK, score)

@@ -12,7 +12,7 @@ from hmrouter.errors import InputError, MissingExtra
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.fields import bind
 from hmrouter.logs.files import CELL_LIMIT, CELL_TOO_LONG, head, open_bytes
-from hmrouter.logs.table import Origin, Row, TableReader, given, outcomes
+from hmrouter.logs.table import Origin, Row, TableReader, columns_from_request, outcomes
 from hmrouter.types import Outcome
 
 _MAGIC = b"PAR1"
@@ -53,7 +53,7 @@ def _rows(path: Path, request: Request) -> Iterator[Row]:
             file = parquet.ParquetFile(stream)
             try:
                 names = file.schema_arrow.names
-                binding = bind((*names, *given(names, request)), request.mapping)
+                binding = bind((*names, *columns_from_request(names, request)), request.mapping)
             except InputError as error:
                 raise problem(path, error, at="schema") from None
             request.notes.ignore(path, binding.ignored)
@@ -73,7 +73,7 @@ def _rows(path: Path, request: Request) -> Iterator[Row]:
 
 
 def _cells(array: Any, first: int, bad: dict[int, str], arrow: ModuleType) -> list[Any]:
-    """The values of a column; a row with one that cannot be kept is added to `bad` with the reason."""
+    """Read the values of a column; a row with one that cannot be kept is added to `bad` with the reason."""
     if arrow.types.is_timestamp(array.type) and array.type.unit == "ns":
         # Python's datetime has no nanoseconds, and no log needs them.
         array = array.cast(arrow.timestamp("us", array.type.tz), safe=False)

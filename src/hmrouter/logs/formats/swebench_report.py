@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError, InvalidOutcome, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.files import content_hash
 from hmrouter.logs.json_file import load_document, top_keys
@@ -30,7 +30,7 @@ VERDICTS: Mapping[str, tuple[Status, float | None]] = {
     "completed_ids": (Status.UNKNOWN, None),
     "submitted_ids": (Status.UNKNOWN, None),
 }
-"""What each list says of its instances; the first one that holds an instance counts. `incomplete_ids` were never
+"""The verdict of each list on its instances; the first one that holds an instance counts. `incomplete_ids` were never
 attempted and `ambiguous_failure_ids` stand in `unresolved_ids` too, so neither is read."""
 
 _NOT_RESOLVED = ("infra_failure_ids", "error_ids", "empty_patch_ids", "unresolved_ids")
@@ -77,14 +77,14 @@ class SweBenchReportReader:
 
 
 def _ids(path: Path, report: Mapping[str, Any], key: str, request: Request) -> dict[str, None]:
-    """The ids of one list in their order, each once."""
+    """Read the ids of one list in their order, each once."""
     values = report.get(key) or []
     if not isinstance(values, list):
         raise problem(path, f"{key} is not a list of instance ids")
     found: dict[str, None] = {}
     for place, value in enumerate(values, 1):
         try:
-            instance = cells.name(value, "instance id")
+            instance = coerce.name(value, "instance id")
             if not instance:
                 raise InvalidOutcome("instance id is empty")
         except InputError as error:

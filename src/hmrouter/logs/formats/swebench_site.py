@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError, InvalidOutcome, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.files import head
 from hmrouter.logs.json_file import stream_items, top_keys
@@ -71,8 +71,8 @@ class SweBenchSiteReader:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
-    """One entry, understood."""
+class _BoardEntry:
+    """An entry of a leaderboard whose model and harness are known."""
 
     folder: str
     dataset: str
@@ -92,13 +92,13 @@ class _Run:
     def _outcome(self, instance: str, detail: Any) -> Outcome:
         if not isinstance(detail, dict):
             raise InvalidOutcome("the details are not an object {...}")
-        score = cells.score(detail.get("resolved"), "resolved")
+        score = coerce.score(detail.get("resolved"), "resolved")
         return Outcome(
-            Task(cells.name(instance, "instance id"), suite_of(self.dataset)),
+            Task(coerce.name(instance, "instance id"), suite_of(self.dataset)),
             self.route,
             score,
             status=Status.UNKNOWN if score is None else Status.OK,
-            cost=cells.number(detail.get("cost"), "cost") or None,  # the site writes 0 where nothing was measured
+            cost=coerce.number(detail.get("cost"), "cost") or None,  # the site writes 0 where nothing was measured
             when=self.when,
             source=SweBenchSiteReader.name,
             run=self.folder,
@@ -115,7 +115,7 @@ class _Run:
 
 
 def suite_of(dataset: str) -> str:
-    """The suite of one of the SWE-bench data sets.
+    """Name the suite of one of the SWE-bench data sets.
 
     >>> suite_of("Verified"), suite_of("Test")
     ('swe-bench-verified', 'swe-bench')
@@ -123,16 +123,16 @@ def suite_of(dataset: str) -> str:
     return "swe-bench" if dataset == "Test" else f"swe-bench-{slug(dataset)}"
 
 
-def _run(entry: Mapping[str, Any], board: str, request: Request, seen: set[tuple[str, str]]) -> _Run | None:
-    """The run of an entry; None if it was seen in another track or says nothing about one route."""
-    folder = cells.name(entry.get("folder"), "folder")
-    label = cells.name(entry.get("name"), "name")
+def _run(entry: Mapping[str, Any], board: str, request: Request, seen: set[tuple[str, str]]) -> _BoardEntry | None:
+    """Read an entry; None if it was seen in another track or says nothing about one route."""
+    folder = coerce.name(entry.get("folder"), "folder")
+    label = coerce.name(entry.get("name"), "name")
     if not folder:
         raise InvalidOutcome(f"{label!r} has no folder, which names its run")
     details = entry["per_instance_details"]
     if not isinstance(details, dict):
         raise InvalidOutcome("per_instance_details is not an object {...}")
-    dataset = "Verified" if board == BASH_ONLY else cells.name(board, "leaderboard")
+    dataset = "Verified" if board == BASH_ONLY else coerce.name(board, "leaderboard")
     if (dataset, folder) in seen:
         return None
     seen.add((dataset, folder))
@@ -140,7 +140,7 @@ def _run(entry: Mapping[str, Any], board: str, request: Request, seen: set[tuple
     if len({canonical_model(model) for model in models}) > 1:
         request.notes.remarks[f"{folder}: several models, which is no single route; left out"] += 1
         return None
-    version = cells.name(entry.get(_VERSION), _VERSION)
+    version = coerce.name(entry.get(_VERSION), _VERSION)
     harness, plus, spelling = label.partition(" + ")
     if not plus:
         harness, spelling = "", label if board == BASH_ONLY else ""
@@ -151,9 +151,9 @@ def _run(entry: Mapping[str, Any], board: str, request: Request, seen: set[tuple
     if effort and effort[1].lower() not in model.lower():
         model = f"{model} {effort[1]}"
     route = request.route(model or None, harness or None, found=label)
-    when = cells.moment(entry.get("date"), "date")
-    run = _Run(folder, dataset, route, spelling or model, version, when, details)
-    published = cells.number(entry.get("resolved"), "resolved")
+    when = coerce.moment(entry.get("date"), "date")
+    run = _BoardEntry(folder, dataset, route, spelling or model, version, when, details)
+    published = coerce.number(entry.get("resolved"), "resolved")
     if published is not None and abs(published - run.resolved) > TOLERANCE:
         remark = f"{folder}: its instances say {run.resolved:.1f}% resolved, its entry {published:.1f}%; left out"
         request.notes.remarks[remark] += 1
@@ -165,5 +165,5 @@ def _models(entry: Mapping[str, Any]) -> list[str]:
     tags = entry.get("tags") or []
     if not isinstance(tags, list):
         raise InvalidOutcome("tags is not a list")
-    texts = [cells.name(tag, "tag") for tag in tags]
+    texts = [coerce.name(tag, "tag") for tag in tags]
     return [model for text in texts if (model := text.removeprefix("Model:").strip()) and text.startswith("Model:")]

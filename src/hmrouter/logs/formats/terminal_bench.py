@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError, InvalidOutcome, LogError, UsageError
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem, shown
 from hmrouter.logs.files import content_hash, head
 from hmrouter.logs.json_file import load_document, stream_items, top_keys
@@ -70,10 +70,10 @@ class TerminalBenchReader:
         """One outcome per trial."""
         for file, metadata, at, trial in _records(path, request):
             try:
-                if cells.name(metadata.get("agent_name"), "agent_name") in WITHOUT_MODEL:
+                if coerce.name(metadata.get("agent_name"), "agent_name") in WITHOUT_MODEL:
                     request.notes.remarks["terminal-bench trials of oracle and nop, which run no model, left out"] += 1
                     continue
-                outcome = _outcome(file, metadata, cells.meta(trial, "the trial"), request)
+                outcome = _outcome(file, metadata, coerce.meta(trial, "the trial"), request)
             except (InputError, UsageError) as error:
                 request.refuse(file, error, at, trial)
                 continue
@@ -92,7 +92,7 @@ def _is_trial(file: Path) -> bool:
 
 
 def _trials(path: Path, limit: int | None = None) -> Iterator[Path]:
-    """The trials' files in the folder of a task, or of a run: a trial's folder lies in one with the task's name."""
+    """Find the trials' files in the folder of a task or a run: a trial's folder lies in one with the task's name."""
     for folder in islice(_folders(path), limit):
         for place in (folder, *islice(_folders(folder), limit)):
             file = place / RESULTS
@@ -111,7 +111,7 @@ def _folders(path: Path) -> list[Path]:
 
 
 def _records(path: Path, request: Request) -> Iterator[tuple[Path, Record, str, Any]]:
-    """Each trial with its file, the run's metadata and its place in the file."""
+    """Read each trial with its file, the run's metadata and its place in the file."""
     single = path if not os.path.isdir(path) else path / RESULTS
     files = [single] if single == path or os.path.isfile(single) else list(_trials(path))
     if not files:
@@ -136,23 +136,23 @@ def _metadata(folder: Path) -> Record:
 
 def _outcome(file: Path, metadata: Record, trial: Record, request: Request) -> Outcome:
     def said(key: str) -> str:
-        return cells.name(metadata.get(key), key)
+        return coerce.name(metadata.get(key), key)
 
     def own(key: str) -> str:
-        return cells.name(trial.get(key), key)
+        return coerce.name(trial.get(key), key)
 
     if missing := TRIAL_KEYS - trial.keys():
         raise InvalidOutcome(f"{', '.join(sorted(missing))} is missing")
     route = _route(file, said("model_name"), said("agent_name"), request)
-    status, score = _verdict(own("failure_mode"), cells.score(trial["is_resolved"], "is_resolved"))
-    prompt, output = (cells.integer(trial.get(f"total_{kind}_tokens"), kind) for kind in ("input", "output"))
+    status, score = _verdict(own("failure_mode"), coerce.score(trial["is_resolved"], "is_resolved"))
+    prompt, output = (coerce.integer(trial.get(f"total_{kind}_tokens"), kind) for kind in ("input", "output"))
     counted = bool(prompt or output)  # agents that do not count write 0
-    start, end = (cells.moment(trial.get(f"agent_{what}_at"), f"agent_{what}_at") for what in ("started", "ended"))
+    start, end = (coerce.moment(trial.get(f"agent_{what}_at"), f"agent_{what}_at") for what in ("started", "ended"))
     return Outcome(
         Task(
             own("task_id"),
             said("dataset_name") or request.suite or DEFAULT_SUITE,
-            cells.text(trial.get("instruction"), "instruction"),
+            coerce.text(trial.get("instruction"), "instruction"),
         ),
         route,
         score,
@@ -160,7 +160,7 @@ def _outcome(file: Path, metadata: Record, trial: Record, request: Request) -> O
         input_tokens=prompt if counted else None,
         output_tokens=output if counted else None,
         seconds=(end - start).total_seconds() if start and end else None,
-        when=cells.moment(trial.get("trial_started_at"), "trial_started_at"),
+        when=coerce.moment(trial.get("trial_started_at"), "trial_started_at"),
         source="terminal-bench",
         # The recording's path begins with the run's id, and stands in every file of a run.
         run=said("run_id") or _first_folder(own("recording_path")) or content_hash(file),

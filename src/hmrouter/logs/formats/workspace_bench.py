@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hmrouter.errors import HMRouterError, InvalidOutcome
-from hmrouter.logs import cells
+from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.files import head
 from hmrouter.logs.formats.csv_file import csv_rows
@@ -46,11 +46,11 @@ class WorkspaceBenchReader:
 
 
 def _outcome(row: dict[str, str], origin: Origin, request: Request) -> Outcome:
-    passed, total = (cells.integer(row.get(column), column) for column in ("passed", "total"))
-    run_name = cells.name(row.get("run_name"), "run_name")
+    passed, total = (coerce.integer(row.get(column), column) for column in ("passed", "total"))
+    run_name = coerce.name(row.get("run_name"), "run_name")
     harness, _, model = run_name.partition("--")
     route = request.route(model, harness if model else None, found=run_name)
-    task = Task(cells.name(row.get("id"), "id"), origin.suite)
+    task = Task(coerce.name(row.get("id"), "id"), origin.suite)
     return Outcome(
         task, route, _share(passed, total),
         status=Status.UNKNOWN if passed is None else Status.OK,

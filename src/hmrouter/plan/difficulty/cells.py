@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hmrouter.evidence.cells import Cells
-from hmrouter.plan.difficulty.tie import logit
+from hmrouter.logits import logit
 from hmrouter.state import Array, Floats
 
 THRESHOLD = 0.5

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hmrouter.evidence.dataset import Dataset
-from hmrouter.plan.difficulty.tie import logit
-from hmrouter.scorers.base import sigmoid
+from hmrouter.logits import logit, sigmoid
 from hmrouter.state import Floats
 
 NODES = 17

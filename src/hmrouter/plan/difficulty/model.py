@@ -17,10 +17,10 @@ from typing import Any, Self
 import numpy as np
 
 from hmrouter.evidence.dataset import Dataset
+from hmrouter.logits import logit, sigmoid
 from hmrouter.plan.difficulty.cells import THRESHOLD, cost_tilts, pass_lift, passed, run_likeness
 from hmrouter.plan.difficulty.em import NODES, estimate, normal_nodes
-from hmrouter.plan.difficulty.tie import EXACT, logit, tied
-from hmrouter.scorers.base import sigmoid
+from hmrouter.plan.difficulty.tie import EXACT, tied
 from hmrouter.scorers.safe.calibration import too_few
 from hmrouter.state import Floats, State
 from hmrouter.types import Route

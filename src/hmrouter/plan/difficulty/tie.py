@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hmrouter.scorers.base import sigmoid
+from hmrouter.logits import logit, sigmoid
 from hmrouter.state import Floats
 
 EXACT = 1e-13
-
-
-def logit(p: Floats) -> Floats:
-    """The inverse of the sigmoid, for 0 < p < 1."""
-    return np.asarray(np.log(p) - np.log1p(-p))
 
 
 def tied(shape: Floats, weights: Floats, success: Floats, within: float = EXACT) -> Floats:

@@ -28,7 +28,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hmrouter.evidence.ledger import Added
+from hmrouter.evidence.ledger import CellChange
 from hmrouter.recent import Recent
 from hmrouter.scorers.base import Belief
 from hmrouter.scorers.safe.prior import Prior
@@ -125,7 +125,7 @@ class Pooled:
         mean[of_route] += expected
         return cls(used, dims, mean, cov, prior)
 
-    def after(self, added: Added, x: Floats, routes: Sequence[Route]) -> Self:
+    def after(self, added: CellChange, x: Floats, routes: Sequence[Route]) -> Self:
         """The posterior with what one more outcome added, on a task with vector x. Scales and features stay."""
         now = self._with_column(routes[added.route])
         s2, tau = self.prior.shares.noise * self.prior.variance, self.prior.shares.task * self.prior.variance

@@ -1,4 +1,4 @@
-"""Spelling -> canonical name, for one kind of name."""
+"""Look-up of canonical names by any spelling, for models or for harnesses."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ Forms = Callable[[str], tuple[str, ...]]
 """Name -> the forms to look it up by, the most exact first; the last one is its regular form."""
 
 
-class Table:
-    """All known spellings of models, or of harnesses; a later layer wins over an earlier one."""
+class Spellings:
+    """Knows all spellings of models, or of harnesses; a later layer wins over an earlier one."""
 
     def __init__(self, kind: str, forms: Forms, layers: Iterable[Mapping[str, Sequence[str]]]) -> None:
         self._forms = forms
@@ -24,7 +24,7 @@ class Table:
         self.known = frozenset(self._canonical.values())
 
     def resolve(self, name: str) -> tuple[str, bool]:
-        """The canonical name, and whether a layer knows it. A million rows ask for a hundred names: remembered."""
+        """Find the canonical name, and whether a layer knows it. A million rows ask for a hundred names: remembered."""
         found = self._memo.get(name)
         if found is None:
             found = self._memo[name] = self._look_up(name)
@@ -50,5 +50,5 @@ class Table:
 
 
 def _key(form: str) -> str:
-    """What known names are compared by: `OpenHands`, `Open Hands` and `open_hands` are one."""
+    """Drop the separators before names are compared: `OpenHands`, `Open Hands` and `open_hands` are one."""
     return form.replace("-", "")

@@ -1,4 +1,4 @@
-"""One cell -> one value of an outcome.
+"""Reading cells of tables: one cell -> one value of an outcome.
 
 A cell is text in CSV, a JSON value in JSONL and a Python value in Parquet, so each function takes all three; an
 empty cell, null and an absent column mean the same. What cannot be meant is refused, never guessed at.
@@ -27,7 +27,7 @@ _LARGEST_INTEGER = 2**63 - 1  # what a database column holds
 
 
 def name(value: Any, field: str) -> str:
-    """An id or a name, "" where there is none; numbers are fine as ids.
+    """Read an id or a name, "" where there is none; numbers are fine as ids.
 
     >>> name(17, "task")
     '17'
@@ -44,7 +44,7 @@ def name(value: Any, field: str) -> str:
 
 
 def text(value: Any, field: str) -> str:
-    """Any text, as it is."""
+    """Read any text, as it is."""
     if value is None:
         return ""
     if type(value) is not str:
@@ -55,7 +55,7 @@ def text(value: Any, field: str) -> str:
 
 
 def score(value: Any, field: str) -> float | None:
-    """A number, or true and false; the range is checked where the outcome is made.
+    """Read a number, or true and false; the range is checked where the outcome is made.
 
     >>> score("true", "score"), score(0.25, "score"), score("", "score")
     (1.0, 0.25, None)
@@ -71,7 +71,7 @@ def score(value: Any, field: str) -> float | None:
 
 
 def number(value: Any, field: str) -> float | None:
-    """A number; NaN and infinity pass here and are refused with their range where the outcome is made."""
+    """Read a number; NaN and infinity pass here and are refused with their range where the outcome is made."""
     if type(value) is str:
         try:
             return float(value)
@@ -89,7 +89,7 @@ def number(value: Any, field: str) -> float | None:
 
 
 def integer(value: Any, field: str) -> int | None:
-    """A whole number; 5.0 is one, because tables with gaps turn integers into floats."""
+    """Read a whole number; 5.0 is one, because tables with gaps turn integers into floats."""
     if type(value) is not int:
         try:
             # Directly, because a float has no room for the last digits of a large integer.
@@ -110,13 +110,13 @@ def integer(value: Any, field: str) -> int | None:
 
 
 def trials(value: Any, field: str) -> int:
-    """How many executions; one where the log does not say."""
+    """Read a number of executions; one where the log does not say."""
     count = integer(value, field)
     return 1 if count is None else count
 
 
 def flag(value: Any, field: str) -> bool:
-    """True or false, false where the log does not say."""
+    """Read true or false, false where the log does not say."""
     truth = value if type(value) is bool else _TRUTH.get(str(value).strip().lower())
     if truth is None:
         if name(value, field):
@@ -126,7 +126,7 @@ def flag(value: Any, field: str) -> bool:
 
 
 def status(value: Any, field: str) -> Status:
-    """One of the three; `ok` where the log does not say."""
+    """Read one of the three statuses; `ok` where the log does not say."""
     word = name(value, field).strip().lower()
     try:
         return Status(word) if word else Status.OK
@@ -136,7 +136,7 @@ def status(value: Any, field: str) -> Status:
 
 
 def moment(value: Any, field: str) -> datetime | None:
-    """A point in time in UTC; one without a zone is taken as UTC.
+    """Read a point in time in UTC; one without a zone is taken as UTC.
 
     >>> moment("2026-01-31T12:00:00+01:00", "when").isoformat()
     '2026-01-31T11:00:00+00:00'
@@ -157,7 +157,7 @@ def moment(value: Any, field: str) -> datetime | None:
 
 
 def meta(value: Any, field: str) -> Mapping[str, Any]:
-    """A JSON object, as such or as text."""
+    """Read a JSON object, as such or as text."""
     if value is None:
         return {}
     if type(value) is str:
