@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Plan, Unit
+from hmrouter.bench.experiments.base import RunRequest, Unit
 from hmrouter.bench.experiments.common import prepared, split_of
 from hmrouter.bench.experiments.forecast import coverage
 from hmrouter.bench.experiments.judged import judge
@@ -97,11 +97,11 @@ def test_every_method_runs_on_identical_splits(sparse_world: Benchmark, rows_of:
 def test_a_split_without_outcomes_is_refused() -> None:
     task, other, route = Task("t", text="Do it"), Task("u", text="Or not"), Route("m", "h")
     full, empty = Dataset([Outcome(task, route, 1.0)]), Dataset([], tasks=[other], routes=[route])
-    unit, plan = Unit("routing", "b", "fixed", 0), Plan([], [])
+    unit, request = Unit("routing", "b", "fixed", 0), RunRequest([], [])
     with pytest.raises(InputError, match="the test side"):
-        judge(unit, Split(0, full, empty), plan)
+        judge(unit, Split(0, full, empty), request)
     with pytest.raises(InputError, match="the training side"):
-        judge(unit, Split(0, empty, full), plan)
+        judge(unit, Split(0, empty, full), request)
 
 
 def test_scores_that_are_no_numbers_are_refused(world: Benchmark) -> None:
@@ -111,7 +111,7 @@ def test_scores_that_are_no_numbers_are_refused(world: Benchmark) -> None:
 
     split = split_of(world, 0, 0)
     with pytest.raises(HMRouterError, match="'fixed' gave scores that are not finite"):
-        predict(Broken(), *prepared(split, Plan([], [])), split.test)
+        predict(Broken(), *prepared(split, RunRequest([], [])), split.test)
 
 
 # -- forecast -------------------------------------------------------------------------------------------------------

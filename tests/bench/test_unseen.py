@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Plan
+from hmrouter.bench.experiments.base import RunRequest
 from hmrouter.bench.experiments.choices import best_among, blind_among, share_of
 from hmrouter.bench.experiments.common import split_of
 from hmrouter.bench.experiments.hiding import LEVELS, SETTINGS, hidden_split, ranked_routes
@@ -47,9 +47,9 @@ def kinds(plant: Plant, tmp_path: Path) -> Benchmark:
 
 def judged(benchmark: Benchmark, settings: Sequence[str], *methods: str) -> list[dict[str, Any]]:
     """The rows of some settings on the first split."""
-    experiment, plan = Unseen(), Plan([benchmark], methods, 1)
-    units = [u for u in experiment.units(plan) if u.setting in settings]
-    return [row for u in units for row in experiment.run(u, benchmark, plan)]
+    experiment, request = Unseen(), RunRequest([benchmark], methods, 1)
+    units = [u for u in experiment.units(request) if u.setting in settings]
+    return [row for u in units for row in experiment.run(u, benchmark, request)]
 
 
 def by(rows: list[dict[str, Any]], key: str = "accuracy") -> dict[tuple[str, str], Any]:
@@ -159,7 +159,7 @@ def test_quick_keeps_whole_curves(plant: Plant, tmp_path: Path) -> None:
 def test_methods_of_this_experiment_alone(plant: Plant, tmp_path: Path) -> None:
     plant(tmp_path / "data" / "alpha", 10)
     suite = plan_suite(["routing", "unseen"], [tmp_path / "data"], methods=["fixed", "blind"])
-    assert [plan.methods for plan in suite.plans.values()] == [("fixed",), ("fixed", "blind")]
+    assert [request.methods for request in suite.requests.values()] == [("fixed",), ("fixed", "blind")]
     with pytest.raises(UnknownName, match="method 'blind'"):
         plan_suite(["routing"], [tmp_path / "data"], methods=["blind"])
 

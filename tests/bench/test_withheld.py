@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Plan, Unit
+from hmrouter.bench.experiments.base import RunRequest, Unit
 from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.judge.evaluate import Predictions, choose, dense, predict, prepare, tie_order
 from hmrouter.evidence.dataset import Dataset, Split
@@ -87,5 +87,5 @@ def test_a_router_that_peeks_is_caught(plant: Plant, tmp_path: Path) -> None:
     chosen = choose(found.merit, ~np.isnan(dense(split.test)), tie_order(split.train))
     assert float((dense(split.test) * chosen).sum()) == float(dense(split.test).max(axis=1).sum())  # the oracle's
     for method in FAST:
-        row = judge(Unit("routing", "coins", method, 0), split, Plan([], [method])).row
+        row = judge(Unit("routing", "coins", method, 0), split, RunRequest([], [method])).row
         assert row["normalized_accuracy"] < 0.8

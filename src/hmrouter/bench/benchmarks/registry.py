@@ -21,7 +21,7 @@ from hmrouter.types import Route
 
 
 @dataclass(frozen=True, slots=True)
-class Benchmark:
+class PaperBenchmark:
     """One benchmark of the paper."""
 
     id: str
@@ -69,7 +69,7 @@ class Presence:
 
     directory: str
     """The name of the benchmark directory."""
-    benchmark: Benchmark | None = None
+    benchmark: PaperBenchmark | None = None
     """None for a directory that the registry does not know."""
     path: Path | None = None
     """None for a benchmark that is not at hand."""
@@ -82,7 +82,7 @@ class Presence:
 
 
 @cache
-def benchmarks() -> tuple[Benchmark, ...]:
+def benchmarks() -> tuple[PaperBenchmark, ...]:
     """The benchmarks of the paper, in its order.
 
     >>> [benchmark.title for benchmark in benchmarks() if benchmark.cost][:3]
@@ -134,11 +134,11 @@ def count_rectangles(routes: Iterable[Route]) -> int:
     return sum(comb(len(one & other), 2) for one, other in combinations(models.values(), 2))
 
 
-def _benchmark(entry: Mapping[str, Any], ways: Mapping[str, str]) -> Benchmark:
+def _benchmark(entry: Mapping[str, Any], ways: Mapping[str, str]) -> PaperBenchmark:
     pool = (
         Route(model, harness) for part in entry["pool"] for harness, model in product(part["harnesses"], part["models"])
     )
-    return Benchmark(
+    return PaperBenchmark(
         id=entry["id"],
         title=entry["title"],
         directory=entry.get("directory", entry["id"]),
@@ -150,7 +150,7 @@ def _benchmark(entry: Mapping[str, Any], ways: Mapping[str, str]) -> Benchmark:
     )
 
 
-def _presence(name: str, benchmark: Benchmark | None, path: Path | None) -> Presence:
+def _presence(name: str, benchmark: PaperBenchmark | None, path: Path | None) -> Presence:
     if path is None:
         return Presence(name, benchmark)
     try:

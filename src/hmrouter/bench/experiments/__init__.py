@@ -6,7 +6,7 @@ EXPERIMENTS = Registry(
     "experiment",
     "hmrouter.experiments",
     {
-        "cost": "hmrouter.bench.experiments.cost:Cost",
+        "cost": "hmrouter.bench.experiments.cost:CostTradeoff",
         "fewshot": "hmrouter.bench.experiments.fewshot:FewShot",
         "forecast": "hmrouter.bench.experiments.forecast:Forecast",
         "heldout": "hmrouter.bench.experiments.heldout:HeldOut",

@@ -31,7 +31,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunRequest:
     """What a run was asked for."""
 
     benchmarks: Sequence[Benchmark]
@@ -58,7 +58,7 @@ Cell = str | int | float | Interval | None
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """A table of a report. Numbers stay numbers: the writer formats them, marks the best, and sorts them."""
 
     title: str
@@ -137,25 +137,25 @@ class Experiment(ABC):
         return ""
 
     @abstractmethod
-    def units(self, plan: Plan) -> list[Unit]:
-        """Everything there is to do; the benchmarks of the plan are those that can take part."""
+    def units(self, request: RunRequest) -> list[Unit]:
+        """Everything there is to do; the benchmarks of the request are those that can take part."""
 
     @abstractmethod
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Do one unit. Deterministic: the same unit gives the same rows on every machine, apart from seconds."""
 
-    def reads(self, unit: Unit, plan: Plan) -> Sequence[Benchmark]:
+    def reads(self, unit: Unit, request: RunRequest) -> Sequence[Benchmark]:
         """The benchmarks, besides its own, that the unit's rows depend on: those that its method listens to."""
         if not listens(self.own_methods.get(unit.method, unit.method)):
             return ()
-        return others(next(b for b in plan.benchmarks if b.name == unit.benchmark), plan.benchmarks)
+        return others(next(b for b in request.benchmarks if b.name == unit.benchmark), request.benchmarks)
 
     def headline(self, rows: Sequence[Row]) -> str:
         """The main finding in one sentence for the index page, from rows alone; empty: there is none."""
         return ""
 
     @abstractmethod
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """The tables, from rows alone."""
 
     @abstractmethod

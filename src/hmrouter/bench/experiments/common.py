@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Plan, Unit
+from hmrouter.bench.experiments.base import RunRequest, Unit
 from hmrouter.bench.judge.evaluate import Metrics, prepare
 from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.features.base import embedder_named
@@ -27,9 +27,9 @@ def split_of(benchmark: Benchmark, seed: int, number: int) -> Split:
     return benchmark.data().splits(number + 1, seed)[number]
 
 
-def prepared(split: Split, plan: Plan) -> tuple[Training, Floats]:
+def prepared(split: Split, request: RunRequest) -> tuple[Training, Floats]:
     """Vectors of a split, fitted on its training tasks; shared by the methods that run in this process."""
-    return _prepared(split, plan.embedder, plan.vectors)
+    return _prepared(split, request.embedder, request.vectors)
 
 
 @lru_cache(maxsize=4)
@@ -41,14 +41,14 @@ def _prepared(split: Split, name: str, vectors: str) -> tuple[Training, Floats]:
         return prepare(split, embedder, store)
 
 
-def product_of(experiment: str, plan: Plan, settings: Sequence[str] = ("",)) -> list[Unit]:
+def product_of(experiment: str, request: RunRequest, settings: Sequence[str] = ("",)) -> list[Unit]:
     """One unit per benchmark, setting, split and method; the units of one split follow each other."""
     return [
         Unit(experiment, b.name, method, split, setting)
-        for b in plan.benchmarks
+        for b in request.benchmarks
         for setting in settings
-        for split in range(plan.splits)
-        for method in plan.methods
+        for split in range(request.splits)
+        for method in request.methods
     ]
 
 

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
+from hmrouter.bench.experiments.base import Cell, Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
 from hmrouter.bench.experiments.common import prepared, product_of, row, split_of
 from hmrouter.bench.experiments.summaries import mean_of
-from hmrouter.bench.judge.budgets import TEST_RULE, TRAINING_RULE, Frontiers, Rule
+from hmrouter.bench.judge.budgets import TEST_RULE, TRAINING_RULE, BudgetRule, Frontiers
 from hmrouter.bench.judge.evaluate import choose, dense, predict, realise, tie_order, uniform
 from hmrouter.bench.methods import METHODS
 from hmrouter.costs import RouteCosts
@@ -35,7 +35,7 @@ SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 NO_COSTS = "fewer than two routes have a known cost on half of their outcomes"
 
 
-class Cost(Experiment):
+class CostTradeoff(Experiment):
     """Accuracy that a budget buys."""
 
     name: ClassVar[str] = "cost"
@@ -47,13 +47,13 @@ class Cost(Experiment):
         """A benchmark without costs has nothing to show."""
         return "" if costed_pool(benchmark.data()) else NO_COSTS
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, split and method."""
-        return product_of(self.name, plan)
+        return product_of(self.name, request)
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """One row per setting, from one fit."""
-        split = costed_split(split_of(benchmark, plan.seed, unit.split))
+        split = costed_split(split_of(benchmark, request.seed, unit.split))
         order = tie_order(split.train)
         # Learned from all outcomes, judged on those with a cost.
         train, test = costed(split.train), costed(split.test)
@@ -61,7 +61,7 @@ class Cost(Experiment):
             raise InputError("no outcome of the test tasks has a known cost")
         exact = not bool(test.cells.cost_is_route_mean.any())
         rows = []
-        for setting, value, value_train, seconds in self._settings(unit, split, plan):
+        for setting, value, value_train, seconds in self._settings(unit, split, request):
             own = Unit(unit.experiment, unit.benchmark, unit.method, unit.split, setting)
             metrics = realise(test, _choice(test, value, order))
             known = realise(train, _choice(train, value_train, order))
@@ -71,7 +71,7 @@ class Cost(Experiment):
             )  # fmt: skip
         return rows
 
-    def _settings(self, unit: Unit, split: Split, plan: Plan) -> Iterator[tuple[str, Any, Any, float | None]]:
+    def _settings(self, unit: Unit, split: Split, request: RunRequest) -> Iterator[tuple[str, Any, Any, float | None]]:
         """(setting, value on test, value on train, seconds of the fit) for each setting of the method."""
         train, test = split.train, split.test
         if unit.method == "random":
@@ -84,7 +84,7 @@ class Cost(Experiment):
                 least = max(weight, 1e-9)
                 yield f"lambda={weight:g}", _true_value(test, least), _true_value(train, least), None
             return
-        training, x_test = prepared(split, plan)
+        training, x_test = prepared(split, request)
         if unit.method == "avengers_pro":
             for alpha in ALPHAS:
                 scorer = METHODS.load("avengers_pro")(alpha=alpha)
@@ -109,7 +109,7 @@ class Cost(Experiment):
         start = "Within half of Fixed's cost, the setting chosen on training tasks, percent of the oracle"
         return f"{start}: {', '.join(said)}." if said else ""
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Budgets in dollars and relative to Fixed, each with the paper's rule and the honest one; hull areas."""
         frontiers = Frontiers(rows)
         out = []
@@ -128,12 +128,12 @@ class Cost(Experiment):
             "RouterBench's summary: area under the non-decreasing convex hull of (cost, accuracy), extended flat to "
             "the largest cost and divided by it, in percent. `fixed` is the hull over single routes, the zero router."
         )
-        out.append(Table("Hull area", ["method", *frontiers.benchmarks, "mean"], areas, note, best="column"))
+        out.append(ReportTable("Hull area", ["method", *frontiers.benchmarks, "mean"], areas, note, best="column"))
         return out
 
     def _table(
-        self, title: str, frontiers: Frontiers, rule: Rule, budgets: Mapping[str, Mapping[str, float]], words: str
-    ) -> Table:
+        self, title: str, frontiers: Frontiers, rule: BudgetRule, budgets: Mapping[str, Mapping[str, float]], words: str
+    ) -> ReportTable:
         body: list[list[Cell]] = [
             [m, *(frontiers.accuracy(m, rule, budget) for budget in budgets.values())] for m in frontiers.methods
         ]
@@ -141,7 +141,7 @@ class Cost(Experiment):
             f"{words}; percent of the oracle's accuracy, mean of {len(frontiers.benchmarks)} benchmarks. {rule.words} "
             f"A dash: no setting fits on at least one benchmark. {frontiers.which_costs}"
         )
-        return Table(f"{title}, {rule.label}", ["method", *budgets], body, note, best="column")
+        return ReportTable(f"{title}, {rule.label}", ["method", *budgets], body, note, best="column")
 
     def figures(self, rows: Sequence[Row]) -> list[Figure]:
         """Accuracy against the budget, mean of benchmarks."""

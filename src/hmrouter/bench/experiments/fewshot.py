@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
+from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
 from hmrouter.bench.experiments.choices import row_of, share_of
 from hmrouter.bench.experiments.common import prepared, split_of
 from hmrouter.bench.experiments.fewshot_report import curve_figures, curve_tables, ends_sentence
@@ -42,23 +42,23 @@ class FewShot(Experiment):
         n = len(split_of(benchmark, 0, 0).train.tasks)
         return "" if n >= REVEALED[-1] else f"{n} training tasks, but the last point of a curve needs {REVEALED[-1]}"
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, split, held-out route, model or harness, and method."""
         return [
             Unit(self.name, b.name, method, number, f"{kind} {name}")
-            for b in plan.benchmarks
-            for number in range(plan.splits)
-            for kind, name in missed(split_of(b, plan.seed, number))
-            for method in plan.methods
+            for b in request.benchmarks
+            for number in range(request.splits)
+            for kind, name in missed(split_of(b, request.seed, number))
+            for method in request.methods
         ]
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """One row per k."""
-        split, (kind, _, name) = split_of(benchmark, plan.seed, unit.split), unit.setting.partition(" ")
+        split, (kind, _, name) = split_of(benchmark, request.seed, unit.split), unit.setting.partition(" ")
         routes = routes_of(split.train, kind, name)
-        shown = [split.train.withhold(routes=routes, reveal=k, seed=plan.seed) for k in REVEALED]
+        shown = [split.train.withhold(routes=routes, reveal=k, seed=request.seed) for k in REVEALED]
         loss, rows = oracle_loss(split.test, routes), []
-        for k, train, found in zip(REVEALED, shown, self._curve(unit, benchmark, shown, routes, plan), strict=True):
+        for k, train, found in zip(REVEALED, shown, self._curve(unit, benchmark, shown, routes, request), strict=True):
             if found is not None or unit.method == "oracle":
                 value = found.merit if found else dense(split.test)
                 shares = choose(value, ~np.isnan(dense(split.test)), tie_order(train))
@@ -72,23 +72,23 @@ class FewShot(Experiment):
         return rows
 
     def _curve(
-        self, unit: Unit, benchmark: Benchmark, shown: Sequence[Dataset], routes: Sequence[Route], plan: Plan
+        self, unit: Unit, benchmark: Benchmark, shown: Sequence[Dataset], routes: Sequence[Route], request: RunRequest
     ) -> Iterator[Predictions | None]:
         """What the method predicts at each k; None for random and oracle."""
         if unit.method in ("random", "oracle"):
             yield from (None for _ in shown)
             return
-        split = split_of(benchmark, plan.seed, unit.split)
-        training, x_test = prepared(split, plan)  # texts are not hidden, so one embedding serves every k
+        split = split_of(benchmark, request.seed, unit.split)
+        training, x_test = prepared(split, request)  # texts are not hidden, so one embedding serves every k
         method = self.own_methods.get(unit.method, unit.method)
-        training = informed(training, method, benchmark, plan.benchmarks)
+        training = informed(training, method, benchmark, request.benchmarks)
         if unit.method == "hm":
             yield from probed(METHODS.load(method)(), training, shown, routes, x_test, split)
             return
         for train in shown:
             yield predict(method, replace(training, data=train), x_test, split.test)
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Accuracy by kind and k, and what each method is above EmbedLLM and above Fixed."""
         return curve_tables(rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hmrouter.bench.experiments.base import Cell, Figure, Row, Series, Table
+from hmrouter.bench.experiments.base import Cell, Figure, ReportTable, Row, Series
 from hmrouter.bench.experiments.newcomers import KINDS, LEAST_LOSS, REVEALED
 from hmrouter.bench.experiments.summaries import (
     ACCURACY,
@@ -18,7 +18,7 @@ from hmrouter.bench.experiments.summaries import (
 )
 
 
-def curve_tables(rows: Sequence[Row]) -> list[Table]:
+def curve_tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Accuracy by kind and k, and what each method is above EmbedLLM and above Fixed."""
     rows = _by_unit(rows)
     methods, present = distinct(rows, "method"), distinct(rows, "setting")
@@ -32,7 +32,7 @@ def curve_tables(rows: Sequence[Row]) -> list[Table]:
         "learn anew for each k."
     )
     columns = ["held out", *map(label, methods)]
-    out = [Table("New routes, models and harnesses after k tasks", columns, body, note, best="row")]
+    out = [ReportTable("New routes, models and harnesses after k tasks", columns, body, note, best="row")]
     for to in ("embedllm", "fixed"):
         if shown := compared(rows, to):
             lines: list[list[Cell]] = [
@@ -40,7 +40,7 @@ def curve_tables(rows: Sequence[Row]) -> list[Table]:
             ]
             lines += [[f"any k={k}", *(overall_difference(rows, m, to, k=k) for m in shown)] for k in REVEALED]
             note = f"Points of normalised accuracy above {to}, with 95% intervals for other benchmarks like these."
-            out.append(Table(f"New units: difference to {to}", ["held out", *map(label, shown)], lines, note))
+            out.append(ReportTable(f"New units: difference to {to}", ["held out", *map(label, shown)], lines, note))
     return out
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
+from hmrouter.bench.experiments.base import Cell, Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
 from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
 from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.experiments.sparse import thinned
@@ -28,14 +28,14 @@ class Forecast(Experiment):
     title: ClassVar[str] = "Correctness forecasting"
     methods: ClassVar[Sequence[str]] = tuple(m for m in ALL_METHODS if m not in ("random", "oracle"))
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, setting, split and method that predicts."""
-        return [u for u in product_of(self.name, plan, SETTINGS) if u.method != "oracle"]
+        return [u for u in product_of(self.name, request, SETTINGS) if u.method != "oracle"]
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit, and hold every prediction against its outcome."""
-        split = thinned(split_of(benchmark, plan.seed, unit.split), unit.setting, plan.seed)
-        judged = judge(unit, split, plan)
+        split = thinned(split_of(benchmark, request.seed, unit.split), unit.setting, request.seed)
+        judged = judge(unit, split, request)
         y = split.test.cells.score
         if judged.predictions is None:  # random: the training mean for every cell
             p = np.full(len(y), split.train.cells.score.mean())
@@ -57,7 +57,7 @@ class Forecast(Experiment):
             said += [f"{m} {value:.3f}"] if value is not None else []
         return f"AUC on test outcomes, mean of benchmarks: {', '.join(said)}." if said else ""
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Means per method, and per benchmark for AUC and log-loss."""
         methods, out = distinct(rows, "method"), []
         for setting in distinct(rows, "setting"):
@@ -76,14 +76,14 @@ class Forecast(Experiment):
             columns = ["method", "AUC", "log-loss", "Brier", "ECE", "coverage"]
             smaller = columns[2:5]
             unranked = ("random", "oracle", "coverage")
-            out.append(Table(f"Forecasts, {setting}", columns, body, note, 3, "column", unranked, 0, smaller))
+            out.append(ReportTable(f"Forecasts, {setting}", columns, body, note, 3, "column", unranked, 0, smaller))
             for key, label in (("auc", "AUC"), ("log_loss", "log-loss")):
                 # A benchmark whose test outcomes are all alike has no AUC.
                 benchmarks = distinct(known(own, key), "benchmark")
                 of = {m: benchmark_means(own, key, m) for m in methods}
                 lines: list[list[Cell]] = [[b, *(of[m][b] for m in methods)] for b in benchmarks]
                 title, lower = f"{label} per benchmark, {setting}", benchmarks if key == "log_loss" else ()
-                out.append(Table(title, ["benchmark", *methods], lines, "", 3, "row", lower_is_better=lower))
+                out.append(ReportTable(title, ["benchmark", *methods], lines, "", 3, "row", lower_is_better=lower))
         return out
 
     def figures(self, rows: Sequence[Row]) -> list[Figure]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.benchmarks.cells import outcomes_of
-from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
+from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
 from hmrouter.bench.experiments.choices import BY_ROUTE, best_among, row_of
 from hmrouter.bench.experiments.common import ALL_METHODS, prepared, product_of, split_of
 from hmrouter.bench.experiments.heldout_report import heldout_figures, heldout_tables, means_sentence
@@ -35,20 +35,20 @@ class HeldOut(Experiment):
     methods: ClassVar[Sequence[str]] = ALL_METHODS
     quick: ClassVar[Quick] = Quick(splits=1, without=("mirt", "component_only"))
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, split and method."""
-        return product_of(self.name, plan)
+        return product_of(self.name, request)
 
-    def reads(self, unit: Unit, plan: Plan) -> Sequence[Benchmark]:
+    def reads(self, unit: Unit, request: RunRequest) -> Sequence[Benchmark]:
         """The benchmarks that are learned from."""
-        return others(next(b for b in plan.benchmarks if b.name == unit.benchmark), plan.benchmarks)
+        return others(next(b for b in request.benchmarks if b.name == unit.benchmark), request.benchmarks)
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Learn from the training tasks of the others, choose on the test tasks of this one."""
-        sources = others(benchmark, plan.benchmarks)
+        sources = others(benchmark, request.benchmarks)
         if not sources:
             raise InputError("there is no other benchmark that shares no task with it")
-        split = heldout_split(benchmark, sources, plan.seed, unit.split)
+        split = heldout_split(benchmark, sources, request.seed, unit.split)
         train, test = split.train, split.test
         if not len(test.cells):
             raise InputError("the test side of this split has no outcome")
@@ -62,11 +62,11 @@ class HeldOut(Experiment):
             if unit.method == "oracle":
                 value = dense(test)
             else:
-                training, x_test = prepared(split, plan)
+                training, x_test = prepared(split, request)
                 if listens(
                     unit.method
                 ):  # the others' outcomes inform it, and do not mix with this suite's: it has none
-                    sides = [split_of(b, plan.seed, unit.split).train for b in sources]
+                    sides = [split_of(b, request.seed, unit.split).train for b in sources]
                     nothing = Dataset([], routes=train.routes)
                     training = Training(nothing, training.x[:0], training.harness_vectors, believed_of(sides, sources))
                 found = predict(unit.method, training, x_test, test)
@@ -78,7 +78,7 @@ class HeldOut(Experiment):
                    n_routes_elsewhere=int((here & train.observed).sum()), learned_from=[b.name for b in sources])
         ]  # fmt: skip
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """All held-out benchmarks, the paper's three, differences to Fixed, and what was known of each."""
         return heldout_tables(rows)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hmrouter.bench.experiments.base import Figure, Row, Series, Table
+from hmrouter.bench.experiments.base import Figure, ReportTable, Row, Series
 from hmrouter.bench.experiments.choices import BY_ROUTE
 from hmrouter.bench.experiments.summaries import (
     ACCURACY,
@@ -20,7 +20,7 @@ from hmrouter.bench.methods import REFERENCES
 OF_THE_PAPER = ("taubench_airline", "corebench_hard", "scicode")
 
 
-def heldout_tables(rows: Sequence[Row]) -> list[Table]:
+def heldout_tables(rows: Sequence[Row]) -> list[ReportTable]:
     """All held-out benchmarks, the paper's three, differences to Fixed, and what was known of each."""
     out = [accuracy_table(rows, "Held-out benchmarks, oracle-normalised")]
     three = [r for r in rows if r["benchmark"] in OF_THE_PAPER]
@@ -37,7 +37,7 @@ def heldout_tables(rows: Sequence[Row]) -> list[Table]:
     if bound := [m for m in distinct(rows, "method") if m in BY_ROUTE]:
         note += f" Choosing among the routes run elsewhere: {', '.join(bound)}; the others may choose any."
     columns = ["benchmark", "routes", "run elsewhere", "learned from"]
-    return [*out, Table("What was known of held-out benchmarks", columns, body, note, digits=0)]
+    return [*out, ReportTable("What was known of held-out benchmarks", columns, body, note, digits=0)]
 
 
 def heldout_figures(rows: Sequence[Row]) -> list[Figure]:

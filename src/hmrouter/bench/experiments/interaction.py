@@ -15,7 +15,7 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.deviations import deviations
-from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
+from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
 from hmrouter.bench.experiments.common import prepared, product_of, split_of
 from hmrouter.bench.experiments.interaction_report import deviation_figures, interaction_tables, main_finding
 from hmrouter.bench.experiments.judged import judge
@@ -44,20 +44,20 @@ class Interaction(Experiment):
         routes = [r for r, seen in zip(data.routes, data.observed, strict=True) if seen]
         return "" if rectangles(routes) else "no two models were run on the same two harnesses"
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, split and method."""
-        return product_of(self.name, plan)
+        return product_of(self.name, request)
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit as in `routing`, then hold predicted contrasts and deviations against the observed ones."""
-        split = split_of(benchmark, plan.seed, unit.split)
+        split = split_of(benchmark, request.seed, unit.split)
         routes, observed = split.test.routes, dense(split.test)
         if unit.method in REFERENCES:
             found = contrasts(routes, observed, np.zeros(observed.shape))
-            return [judge(unit, split, plan).row | _counts(found) | NOTHING]
+            return [judge(unit, split, request).row | _counts(found) | NOTHING]
         scorer: Scorer = METHODS.load(unit.method)()
-        row = judge(unit, split, plan, scorer).row
-        x_test = prepared(split, plan)[1]
+        row = judge(unit, split, request, scorer).row
+        x_test = prepared(split, request)[1]
         found = contrasts(routes, observed, scorer.success(x_test, routes))
         return [
             row
@@ -80,7 +80,7 @@ class Interaction(Experiment):
         """Sign agreement with and without the interaction term."""
         return main_finding(rows)
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """The paper's table over all rectangles, and its parts per benchmark."""
         return interaction_tables(rows)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from hmrouter.bench.experiments.base import Cell, Figure, Row, Series, Table
+from hmrouter.bench.experiments.base import Cell, Figure, ReportTable, Row, Series
 from hmrouter.bench.experiments.summaries import ACCURACY, benchmark_means, difference_table, distinct, known, mean_of
 from hmrouter.bench.methods import REFERENCES
 from hmrouter.bench.rectangles import Contrast, Rectangle, correlation, sign_agreement
@@ -18,7 +18,7 @@ LABELLED = 8
 """How many pairs a figure names: those furthest from what their components explain."""
 
 
-def interaction_tables(rows: Sequence[Row]) -> list[Table]:
+def interaction_tables(rows: Sequence[Row]) -> list[ReportTable]:
     """All rectangles together, per benchmark, and accuracy above the component-only scorer."""
     methods = distinct(rows, "method")
     accuracy = [mean_of(benchmark_means(rows, ACCURACY, m, 100.0).values()) for m in methods]
@@ -42,7 +42,7 @@ def interaction_tables(rows: Sequence[Row]) -> list[Table]:
         "training tasks of another, so that even noise correlates: the last line is the paper's way, the one above it "
         "is free of that."
     )
-    out = [Table("Interaction term", ["metric", *methods], body, note, 2, "row")]
+    out = [ReportTable("Interaction term", ["metric", *methods], body, note, 2, "row")]
     out += [
         _per_benchmark(rows, "sign_agreement", "Sign agreement on resolved contrasts, %", 100.0, 1),
         _per_benchmark(rows, "pearson", "Pearson of contrasts", 1.0, 2),
@@ -51,7 +51,7 @@ def interaction_tables(rows: Sequence[Row]) -> list[Table]:
     return [*out, difference] if difference else out
 
 
-def _per_benchmark(rows: Sequence[Row], key: str, title: str, scale: float, digits: int) -> Table:
+def _per_benchmark(rows: Sequence[Row], key: str, title: str, scale: float, digits: int) -> ReportTable:
     """Benchmarks x methods that predict, over all splits of a benchmark at once."""
     measure = sign_agreement if key == "sign_agreement" else correlation
     methods = [m for m in distinct(rows, "method") if m not in REFERENCES]
@@ -64,7 +64,7 @@ def _per_benchmark(rows: Sequence[Row], key: str, title: str, scale: float, digi
         body.append([benchmark, *counts, *(None if v is None else scale * v for v in values)])
     note = "Rectangles: of one split. Resolved: in all splits together. A dash: nothing is resolved, or nothing varies."
     columns = ["benchmark", "rectangles", "resolved", *methods]
-    return Table(title, columns, body, note, digits, "row", unranked=("benchmark", "rectangles", "resolved"))
+    return ReportTable(title, columns, body, note, digits, "row", unranked=("benchmark", "rectangles", "resolved"))
 
 
 def main_finding(rows: Sequence[Row]) -> str:

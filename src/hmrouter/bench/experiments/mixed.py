@@ -16,7 +16,7 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.benchmarks.cells import outcomes_of
-from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
+from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
 from hmrouter.bench.experiments.choices import best_among, row_of
 from hmrouter.bench.experiments.common import prepared
 from hmrouter.bench.experiments.mixed_report import mixed_figures, mixed_sentence, mixed_tables
@@ -42,25 +42,25 @@ class Mixed(Experiment):
     )  # fmt: skip
     own_methods: ClassVar[Mapping[str, str]] = {"fixed_per_suite": "fixed"}
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per group, split and method; a group runs in the name of its first benchmark."""
         return [
             Unit(self.name, group[0].name, method, split)
-            for group in groups_of(plan.benchmarks)
-            for split in range(plan.splits)
-            for method in plan.methods
+            for group in groups_of(request.benchmarks)
+            for split in range(request.splits)
+            for method in request.methods
         ]
 
-    def reads(self, unit: Unit, plan: Plan) -> Sequence[Benchmark]:
+    def reads(self, unit: Unit, request: RunRequest) -> Sequence[Benchmark]:
         """The others of the group, and those that the method listens to."""
-        group = _group_of(unit, plan)
-        heard = elsewhere(group, plan.benchmarks) if listens(unit.method) else ()
+        group = _group_of(unit, request)
+        heard = elsewhere(group, request.benchmarks) if listens(unit.method) else ()
         return (*group[1:], *heard)
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit on the training tasks of all suites, choose on all test tasks."""
-        group = _group_of(unit, plan)
-        split = joined_split(group, plan.seed, unit.split)
+        group = _group_of(unit, request)
+        split = joined_split(group, request.seed, unit.split)
         train, test, found, per_task = split.train, split.test, None, None
         if not len(test.cells):
             raise InputError("the test side of this split has no outcome")
@@ -72,9 +72,9 @@ class Mixed(Experiment):
             elif unit.method == "fixed_per_suite":
                 value = means_per_suite(split)
             else:
-                training, x_test = prepared(split, plan)
+                training, x_test = prepared(split, request)
                 if listens(unit.method):
-                    training = replace(training, belief=believed(elsewhere(group, plan.benchmarks)))
+                    training = replace(training, belief=believed(elsewhere(group, request.benchmarks)))
                 scorer: Scorer = METHODS.load(unit.method)()
                 found = predict(scorer, training, x_test, test)
                 value, per_task = found.merit, scorer.reliability().get("per_task")
@@ -89,7 +89,7 @@ class Mixed(Experiment):
         """The best pair per suite and the routers against one pair for all."""
         return mixed_sentence(rows)
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Groups x methods, differences to one pair for all, and every suite of a group."""
         return mixed_tables(rows)
 
@@ -155,5 +155,5 @@ def accuracy_by_suite(test: Dataset, shares: Floats) -> dict[str, list[float]]:
     return out
 
 
-def _group_of(unit: Unit, plan: Plan) -> tuple[Benchmark, ...]:
-    return next(group for group in groups_of(plan.benchmarks) if group[0].name == unit.benchmark)
+def _group_of(unit: Unit, request: RunRequest) -> tuple[Benchmark, ...]:
+    return next(group for group in groups_of(request.benchmarks) if group[0].name == unit.benchmark)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hmrouter.bench.experiments.base import Cell, Figure, Row, Series, Table
+from hmrouter.bench.experiments.base import Cell, Figure, ReportTable, Row, Series
 from hmrouter.bench.experiments.summaries import (
     accuracy_table,
     compared,
@@ -17,7 +17,7 @@ from hmrouter.bench.experiments.summaries import (
 )
 
 
-def mixed_tables(rows: Sequence[Row]) -> list[Table]:
+def mixed_tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Groups x methods, differences to one pair for all, every suite of a group, and the groups themselves."""
     out = [accuracy_table(rows, "Several suites as one workload, oracle-normalised")]
     difference = difference_table(rows, "Several suites: difference to one pair for all")
@@ -29,7 +29,7 @@ def mixed_tables(rows: Sequence[Row]) -> list[Table]:
         for suite in dict.fromkeys(s for r in own for s in r["suites"]):
             body.append([suite, *(_accuracy(own, m, suite) for m in methods)])
         note = "Percent of the oracle's accuracy on the test tasks of each suite, mean of splits; one router for all."
-        out.append(Table(f"Suites of {group}", ["suite", *methods], body, note, best="row"))
+        out.append(ReportTable(f"Suites of {group}", ["suite", *methods], body, note, best="row"))
     lines: list[list[Cell]] = []
     for group in distinct(rows, "benchmark"):
         one = next(r for r in rows if r["benchmark"] == group)
@@ -37,7 +37,7 @@ def mixed_tables(rows: Sequence[Row]) -> list[Table]:
         lines.append([group, one["n_routes"], one["n_train"], one["n_test"], *on])
     columns = ["group", "common routes", "training tasks", "test tasks", "term in safe_alone", "term in safe"]
     note = "The last columns: in how many of the splits, in percent, the data switched the per-task term on."
-    return [*out, Table("Groups of suites", columns, lines, note, digits=0)]
+    return [*out, ReportTable("Groups of suites", columns, lines, note, digits=0)]
 
 
 def mixed_figures(rows: Sequence[Row]) -> list[Figure]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Series, Table, Unit
+from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
 from hmrouter.bench.experiments.common import prepared, split_of
 from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.experiments.overhead_report import overhead_sentence, overhead_tables
@@ -38,19 +38,19 @@ class Overhead(Experiment):
     methods: ClassVar[Sequence[str]] = ("fixed", "component_average", "knn", "embedllm", "component_only", "hm", "safe")
     quick: ClassVar[Quick] = Quick(splits=None)
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, embedder and method; one split is enough to time."""
-        methods = [m for m in plan.methods if m not in REFERENCES]
+        methods = [m for m in request.methods if m not in REFERENCES]
         settings = present_embedders()
         return [
-            Unit(self.name, b.name, m, 0, setting) for b in plan.benchmarks for setting in settings for m in methods
+            Unit(self.name, b.name, m, 0, setting) for b in request.benchmarks for setting in settings for m in methods
         ]
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit, then time single tasks."""
-        split = split_of(benchmark, plan.seed, unit.split)
+        split = split_of(benchmark, request.seed, unit.split)
         embedder = unit.setting.partition(" ")[0]
-        own, scorer = replace(plan, embedder=embedder), METHODS.load(unit.method)()
+        own, scorer = replace(request, embedder=embedder), METHODS.load(unit.method)()
         row, x_test = judge(unit, split, own, scorer).row, prepared(split, own)[1]
         encoding = _encoding(split, embedder)
         routes, seconds = split.test.routes, split.train.cells.seconds
@@ -68,7 +68,7 @@ class Overhead(Experiment):
         """Milliseconds per task and seconds of training."""
         return overhead_sentence(rows)
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Per method and embedder, and per benchmark."""
         return overhead_tables(rows)
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hmrouter.bench.experiments.base import Cell, Row, Table
+from hmrouter.bench.experiments.base import Cell, ReportTable, Row
 from hmrouter.bench.experiments.summaries import distinct, known
 
 
-def overhead_tables(rows: Sequence[Row]) -> list[Table]:
+def overhead_tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Per method and embedder the mean of benchmarks; per benchmark the training times."""
     body: list[list[Cell]] = []
     for setting in distinct(rows, "setting"):
@@ -29,7 +29,7 @@ def overhead_tables(rows: Sequence[Row]) -> list[Table]:
         "Mean of benchmarks; per task the median of single tasks, on one thread. Scoring is of the whole pool. Times "
         f"are those of the machine that ran this, under its load. {_agents(rows)}"
     )
-    out = [Table("Routing overhead", columns, body, note, digits=3)]
+    out = [ReportTable("Routing overhead", columns, body, note, digits=3)]
     first = [r for r in rows if r["setting"] == rows[0]["setting"]]
     methods = distinct(first, "method")
     lines: list[list[Cell]] = []
@@ -40,7 +40,7 @@ def overhead_tables(rows: Sequence[Row]) -> list[Table]:
         lines.append([b, one["n_train"], one["n_routes"], one["n_outcomes"], *times])
     note = f"Seconds to train on one split, one thread; embedder {rows[0]['setting']}, its own time not included."
     columns = ["benchmark", "tasks", "routes", "outcomes", *methods]
-    return [*out, Table("Training time per benchmark", columns, lines, note, digits=2)]
+    return [*out, ReportTable("Training time per benchmark", columns, lines, note, digits=2)]
 
 
 def overhead_sentence(rows: Sequence[Row]) -> str:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
+from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
 from hmrouter.bench.experiments.common import prepared, product_of, row, split_of
 from hmrouter.bench.experiments.cost import costed, costed_pool
 from hmrouter.bench.experiments.plan_report import plan_figures, plan_sentence, plan_tables
@@ -49,18 +49,18 @@ class Plans(Experiment):
     )  # fmt: skip
     own_methods: ClassVar[Mapping[str, str]] = dict.fromkeys(methods[2:-1], SCORER)
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, split and method."""
-        return product_of(self.name, plan)
+        return product_of(self.name, request)
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """One row per lambda and verifier, and those of the lambdas that training tasks chose."""
-        split = priced_split(split_of(benchmark, plan.seed, unit.split))
+        split = priced_split(split_of(benchmark, request.seed, unit.split))
         if not len(split.test.cells):
             raise InputError("no outcome of the test tasks can be replayed")
         if unit.method in REFERENCES:
-            return [_reference_row(unit, split, plan)]
-        whole, folds = _learned(split, plan)
+            return [_reference_row(unit, split, request)]
+        whole, folds = _learned(split, request)
         fixed = _added([fold.fixed()[1] for fold in folds])
         if unit.method == "fixed":
             return [_row(unit, split, "train", "perfect", whole.fixed(), fixed)]
@@ -86,7 +86,7 @@ class Plans(Experiment):
         """What plans cost and reach beside the best fixed pair."""
         return plan_sentence(rows)
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Cost and accuracy beside Fixed, promises, and the wrong verifier."""
         return plan_tables(rows)
 
@@ -152,14 +152,14 @@ def priced_split(split: Split) -> Split:
     return Split(split.number, split.train.restrict(routes=pool), costed(split.test.restrict(routes=pool)))
 
 
-def _learned(split: Split, plan: Plan) -> tuple[Side, tuple[Side, ...]]:
-    return _sides(split, plan.embedder, plan.vectors)
+def _learned(split: Split, request: RunRequest) -> tuple[Side, tuple[Side, ...]]:
+    return _sides(split, request.embedder, request.vectors)
 
 
 @lru_cache(maxsize=2)
 def _sides(split: Split, embedder: str, vectors: str) -> tuple[Side, tuple[Side, ...]]:
     """Training side against test side, and the folds of the training side against each other."""
-    training, x_test = prepared(split, Plan((), (), embedder=embedder, vectors=vectors))
+    training, x_test = prepared(split, RunRequest((), (), embedder=embedder, vectors=vectors))
     train = split.train
     priced = costed_pool(train) is not None
     ranked = sorted(range(len(train.tasks)), key=lambda i: hash_rank("fold", split.number, *train.tasks[i].key))
@@ -200,9 +200,9 @@ def _chosen(known: Mapping[float, Sums | None], fixed: Sums | None) -> float:
     return min(sums, key=loss)
 
 
-def _reference_row(unit: Unit, split: Split, plan: Plan) -> dict[str, Any]:
+def _reference_row(unit: Unit, split: Split, request: RunRequest) -> dict[str, Any]:
     """Random or oracle, which promise nothing."""
-    metrics, _ = judge(unit.method, split, lambda: prepared(split, plan))
+    metrics, _ = judge(unit.method, split, lambda: prepared(split, request))
     own = Unit(unit.experiment, unit.benchmark, unit.method, unit.split, "train")
     return _own_row(own, split, metrics, attempts=1.0)
 

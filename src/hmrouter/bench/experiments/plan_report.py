@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hmrouter.bench.experiments.base import Cell, Figure, Row, Series, Table
+from hmrouter.bench.experiments.base import Cell, Figure, ReportTable, Row, Series
 from hmrouter.bench.experiments.summaries import distinct, mean_of
 from hmrouter.bench.methods import REFERENCES
 
@@ -78,7 +78,7 @@ def plan_sentence(rows: Sequence[Row]) -> str:
     return f"Beside the best fixed pair, settings chosen on training tasks: {', '.join(said)}." if said else ""
 
 
-def plan_tables(rows: Sequence[Row]) -> list[Table]:
+def plan_tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Costs and accuracies beside Fixed, promises, and what a verifier that is sometimes wrong leaves of it."""
     beside = Beside(rows)
     methods = beside.methods
@@ -88,7 +88,7 @@ def plan_tables(rows: Sequence[Row]) -> list[Table]:
         body.append(["mean", *(mean_of(beside.share(b, m) for b in beside.priced) for m in methods)])
         note = f"Dollars per test task as a share of what Fixed spends. Perfect verifier, at most 3 attempts. {RULE}"
         columns = ["benchmark", *methods]
-        out.append(Table("Cost beside Fixed", columns, body, note, digits=2, footer_rows=1))
+        out.append(ReportTable("Cost beside Fixed", columns, body, note, digits=2, footer_rows=1))
     if methods:
         lines: list[list[Cell]] = [[b, *(beside.points(b, m) for m in methods)] for b in beside.benchmarks]
         lines.append(["mean", *(mean_of(beside.points(b, m) for b in beside.benchmarks) for m in methods)])
@@ -98,13 +98,13 @@ def plan_tables(rows: Sequence[Row]) -> list[Table]:
             "attempts, delivered unchecked. Without costs there is no setting to choose: a plan is the most that 3 "
             "attempts buy."
         )
-        out.append(Table("Accuracy beside Fixed", ["benchmark", *methods], lines, note, footer_rows=1))
+        out.append(ReportTable("Accuracy beside Fixed", ["benchmark", *methods], lines, note, footer_rows=1))
         out.append(_promises(beside))
     wrong = _wrong_verifier(beside)
     return [*out, wrong] if wrong else out
 
 
-def _promises(beside: Beside) -> Table:
+def _promises(beside: Beside) -> ReportTable:
     columns, body = ["benchmark"], [list[Cell]([b]) for b in beside.benchmarks]
     for m in (m for m in beside.methods if m not in REFERENCES):
         columns += [f"{m}, points", f"{m}, % of cost"]
@@ -114,10 +114,10 @@ def _promises(beside: Beside) -> Table:
         "Promised less real: accuracy in points, cost in percent of the real cost. `plan_independent` multiplies the "
         "failures of single attempts, as if tasks did not differ in difficulty. Perfect verifier, settings as above."
     )
-    return Table("Promises", columns, body, note)
+    return ReportTable("Promises", columns, body, note)
 
 
-def _wrong_verifier(beside: Beside) -> Table | None:
+def _wrong_verifier(beside: Beside) -> ReportTable | None:
     kinds = [("perfect", TRAIN), ("aware", NOISY), ("unaware", UNAWARE)]
     body: list[list[Cell]] = []
     for b in beside.priced:
@@ -135,7 +135,7 @@ def _wrong_verifier(beside: Beside) -> Table | None:
         "does not."
     )
     columns = ["benchmark", *(f"{kind}, {what}" for kind, _ in kinds for what in ("x cost", "points"))]
-    return Table("A verifier that is wrong", columns, [*body, ["mean", *means]], note, digits=2, footer_rows=1)
+    return ReportTable("A verifier that is wrong", columns, [*body, ["mean", *means]], note, digits=2, footer_rows=1)
 
 
 def plan_figures(rows: Sequence[Row]) -> list[Figure]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.buying import BUYERS, Bools, bought
-from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
+from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
 from hmrouter.bench.experiments.probe_report import BOUGHT, SEEN, probe_figures, probe_sentence, probe_tables
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.judge.evaluate import dense
@@ -62,28 +62,30 @@ class Probe(Experiment):
         n = int(benchmark.data().observed.sum())
         return "" if n > 1 else f"{n} route, so there is nothing to choose"
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, part, split and method."""
         return [
             Unit(self.name, b.name, method, split, part)
-            for b in plan.benchmarks
+            for b in request.benchmarks
             for part in ("", NEW)
-            for split in range(plan.splits)
-            for method in plan.methods
-            if (method in NEW_METHODS and newcomers(b.data(), plan.seed, split) if part else _buyer(method) in BUYERS)
+            for split in range(request.splits)
+            for method in request.methods
+            if (
+                method in NEW_METHODS and newcomers(b.data(), request.seed, split) if part else _buyer(method) in BUYERS
+            )
         ]
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """One row per number of runs."""
         data, alone = benchmark.data(), unit.method.endswith((ALONE, MEANS, POOLED))
-        belief = None if alone else believed(others(benchmark, plan.benchmarks))
+        belief = None if alone else believed(others(benchmark, request.benchmarks))
         if unit.setting == NEW:
-            errors = [_newcomer(unit, data, r, belief, plan.seed) for r in newcomers(data, plan.seed, unit.split)]
+            errors = [_newcomer(unit, data, r, belief, request.seed) for r in newcomers(data, request.seed, unit.split)]
             return [
                 _row(replace(unit, setting=f"{NEW} {k}"), len(data.tasks), runs=k, error=float(error))
                 for k, error in zip(SEEN, np.mean(errors, axis=0), strict=True)
             ]
-        chosen = [self._chosen(unit, data, belief, (plan.seed, unit.split, time)) for time in range(TIMES)]
+        chosen = [self._chosen(unit, data, belief, (request.seed, unit.split, time)) for time in range(TIMES)]
         rates, costs = data.route_means(), [_mean_cost(data, j) for j in range(len(data.routes))]
         oracle = float(np.nanmax(dense(data), axis=1).mean())
         rows = []
@@ -117,7 +119,7 @@ class Probe(Experiment):
         """Runs to the regret of uniform running."""
         return probe_sentence(rows)
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Runs needed, regret against runs, and the error of a newcomer's rate."""
         return probe_tables(rows)
 

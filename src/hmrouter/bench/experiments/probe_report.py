@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hmrouter.bench.experiments.base import Cell, Figure, Row, Series, Table
+from hmrouter.bench.experiments.base import Cell, Figure, ReportTable, Row, Series
 from hmrouter.bench.experiments.summaries import benchmark_means, distinct, known, mean_of
 
 BOUGHT = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100, 120, 160, 200, 240, 320)
@@ -34,9 +34,9 @@ def probe_sentence(rows: Sequence[Row]) -> str:
     return f"{start}{'; '.join(said)}." if said else ""
 
 
-def probe_tables(rows: Sequence[Row]) -> list[Table]:
+def probe_tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Runs needed, regret against runs, and the error of a newcomer's rate."""
-    best, new, out = _best(rows), _new(rows), list[Table]()
+    best, new, out = _best(rows), _new(rows), list[ReportTable]()
     if best:
         overall = [_needed(best, "regret", reference) for reference in REFERENCES.values()]
         benchmarks = distinct(best, "benchmark")
@@ -46,7 +46,7 @@ def probe_tables(rows: Sequence[Row]) -> list[Table]:
         ]
         if any(overall):
             out.append(
-                Table(
+                ReportTable(
                     f"Runs to the regret that running every pair in turn has after {BOUGHT[-1]}",
                     ["method", *REFERENCES, *benchmarks], body, digits=0,
                     note="Runs from which on the regret, mean of benchmarks, stays at or below that of every pair in "
@@ -134,11 +134,11 @@ def _needed(rows: Sequence[Row], key: str, reference: tuple[str, int]) -> dict[s
     return out
 
 
-def _levels(title: str, rows: Sequence[Row], key: str, numbers: Sequence[int], note: str) -> Table:
+def _levels(title: str, rows: Sequence[Row], key: str, numbers: Sequence[int], note: str) -> ReportTable:
     methods = distinct(rows, "method")
     curves = [_curve(rows, m, key, numbers) for m in methods]
     body: list[list[Cell]] = [[str(n), *(c[i] for c in curves)] for i, n in enumerate(numbers)]
-    return Table(title, ["runs", *methods], body, note, best="row", lower_is_better=[str(n) for n in numbers])
+    return ReportTable(title, ["runs", *methods], body, note, best="row", lower_is_better=[str(n) for n in numbers])
 
 
 def _series(rows: Sequence[Row], key: str, numbers: Sequence[int]) -> list[Series]:

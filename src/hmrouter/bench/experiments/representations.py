@@ -19,7 +19,7 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.benchmarks.cells import outcomes_of
-from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
+from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
 from hmrouter.bench.experiments.common import prepared, split_of
 from hmrouter.bench.experiments.representations_report import family_tables, nearest_sentence, vector_figure
 from hmrouter.bench.harness_vectors import cosines, vectors_of
@@ -44,20 +44,20 @@ class Representations(Experiment):
     methods: ClassVar[Sequence[str]] = ("hm", "hm_untrained", "description")
     own_methods: ClassVar[dict[str, str]] = {"hm_untrained": "hm", "description": "hm"}
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per split and method; all benchmarks take part in each, so it runs in the name of the first."""
-        first = [b.name for b in plan.benchmarks[:1]]
-        return [Unit(self.name, b, m, s) for b in first for s in range(plan.splits) for m in plan.methods
+        first = [b.name for b in request.benchmarks[:1]]
+        return [Unit(self.name, b, m, s) for b in first for s in range(request.splits) for m in request.methods
                 if m in self.methods]  # fmt: skip
 
-    def reads(self, unit: Unit, plan: Plan) -> Sequence[Benchmark]:
+    def reads(self, unit: Unit, request: RunRequest) -> Sequence[Benchmark]:
         """Everything but the first."""
-        return plan.benchmarks[1:]
+        return request.benchmarks[1:]
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Vectors of the harnesses of known design, as cosines."""
-        split = joined(tuple(plan.benchmarks), plan.seed, unit.split)
-        training, _ = prepared(split, plan)
+        split = joined(tuple(request.benchmarks), request.seed, unit.split)
+        training, _ = prepared(split, request)
         families = {h: HarnessDescriptions().family(h) for h in split.train.harnesses}
         names = [h for h, family in families.items() if family in FAMILIES]
         if len(names) < 3:
@@ -76,7 +76,7 @@ class Representations(Experiment):
                 "experiment": unit.experiment, "benchmark": ALL, "method": unit.method, "split": unit.split,
                 "setting": unit.setting, **dict.fromkeys(metrics), "n_test": 0, "n_train": len(split.train.tasks),
                 "fit_seconds": seconds, "harnesses": names, "families": [families[h] for h in names],
-                "cosines": found.tolist(), "apart": apart(names, plan.benchmarks),
+                "cosines": found.tolist(), "apart": apart(names, request.benchmarks),
             }
         ]  # fmt: skip
 
@@ -84,7 +84,7 @@ class Representations(Experiment):
         """How many harnesses have their nearest neighbour in their family."""
         return nearest_sentence(rows)
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Agreement with the families, and everybody's nearest neighbour."""
         return family_tables(rows)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hmrouter.bench.experiments.base import Cell, Figure, Row, Series, Table
+from hmrouter.bench.experiments.base import Cell, Figure, ReportTable, Row, Series
 from hmrouter.bench.experiments.summaries import distinct
 from hmrouter.bench.harness_vectors import (
     expected_agreement,
@@ -20,7 +20,7 @@ from hmrouter.state import Floats
 MAIN = "hm"
 
 
-def family_tables(rows: Sequence[Row]) -> list[Table]:
+def family_tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Per method the agreement with the families; for HM everybody's nearest neighbour."""
     body: list[list[Cell]] = []
     for method in distinct(rows, "method"):
@@ -46,7 +46,7 @@ def family_tables(rows: Sequence[Row]) -> list[Table]:
         "Controls: hm_untrained is hm before its first step, description the vectors of the harness descriptions "
         "alone, which are an input of hm."
     )
-    out = [Table("Harness vectors and design families", columns, body, note, digits=3)]
+    out = [ReportTable("Harness vectors and design families", columns, body, note, digits=3)]
     if MAIN in distinct(rows, "method"):
         similarity, about = mean_cosines(rows, MAIN)
         names, families = about["harnesses"], about["families"]
@@ -55,7 +55,7 @@ def family_tables(rows: Sequence[Row]) -> list[Table]:
             for i, j in enumerate(nearest(similarity))
         ]
         columns = ["harness", "family", "nearest", "its family", "cosine"]
-        out.append(Table("Nearest neighbours of the learned vectors", columns, lines, digits=2))
+        out.append(ReportTable("Nearest neighbours of the learned vectors", columns, lines, digits=2))
     return out
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Series, Table, Unit
+from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
 from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
 from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.experiments.summaries import (
@@ -26,19 +26,19 @@ class Routing(Experiment):
     title: ClassVar[str] = "Routing accuracy"
     methods: ClassVar[Sequence[str]] = ALL_METHODS
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, split and method."""
-        return product_of(self.name, plan)
+        return product_of(self.name, request)
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit, choose, compare."""
-        return [judge(unit, split_of(benchmark, plan.seed, unit.split), plan).row]
+        return [judge(unit, split_of(benchmark, request.seed, unit.split), request).row]
 
     def headline(self, rows: Sequence[Row]) -> str:
         """The two scorers and the strongest baselines against the best fixed pair."""
         return difference_sentence(rows, ("hm", "safe", "embedllm", "irtnet"), "On full evidence")
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """The paper's table, the same in raw accuracy, and the differences to Fixed."""
         out = [
             accuracy_table(rows, "Routing accuracy, oracle-normalised"),

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
+from hmrouter.bench.experiments.base import Cell, Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
 from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
 from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.experiments.quick import Quick
@@ -38,21 +38,21 @@ class Sparse(Experiment):
     methods: ClassVar[Sequence[str]] = ALL_METHODS
     quick: ClassVar[Quick] = Quick(without=("irtnet", "mirt"))
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, setting, split and method."""
-        return product_of(self.name, plan, SETTINGS)
+        return product_of(self.name, request, SETTINGS)
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Thin the training side, then as in `routing`."""
-        split = thinned(split_of(benchmark, plan.seed, unit.split), unit.setting, plan.seed)
-        return [judge(unit, split, plan).row]
+        split = thinned(split_of(benchmark, request.seed, unit.split), unit.setting, request.seed)
+        return [judge(unit, split, request).row]
 
     def headline(self, rows: Sequence[Row]) -> str:
         """The two scorers and the strongest baseline where each task was run on few routes."""
         few = [r for r in rows if r["setting"] == "routes2-5"]
         return difference_sentence(few, ("hm", "safe", "embedllm"), "Each task run on 2 to 5 routes")
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Settings x methods on the mean of benchmarks, differences to Fixed, and each setting in full."""
         methods, others, settings = distinct(rows, "method"), compared(rows), distinct(rows, "setting")
         level: list[list[Cell]] = []
@@ -62,10 +62,10 @@ class Sparse(Experiment):
             level.append([setting, *(mean_of(benchmark_means(own, ACCURACY, m, 100.0).values()) for m in methods)])
             above.append([setting, *(overall_difference(own, m) for m in others)])
         note = "Percent of the oracle's accuracy, mean of benchmarks and splits."
-        out = [Table("Thin evidence: mean of benchmarks", ["setting", *methods], level, note, best="row")]
+        out = [ReportTable("Thin evidence: mean of benchmarks", ["setting", *methods], level, note, best="row")]
         if others:
             note = "Points of normalised accuracy above Fixed, with 95% intervals for other benchmarks like these."
-            out.append(Table("Thin evidence: difference to Fixed", ["setting", *others], above, note))
+            out.append(ReportTable("Thin evidence: difference to Fixed", ["setting", *others], above, note))
         for setting in settings:
             out.append(accuracy_table(rows, f"Normalised accuracy, {setting}", setting=setting))
             difference = difference_table(rows, f"Difference to Fixed, {setting}", setting=setting)

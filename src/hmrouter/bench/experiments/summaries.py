@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hmrouter.bench.experiments.base import Cell, Interval, Row, Table
+from hmrouter.bench.experiments.base import Cell, Interval, ReportTable, Row
 from hmrouter.bench.judge.statistics import benchmark_interval, split_interval
 from hmrouter.bench.methods import REFERENCES
 from hmrouter.evidence.dataset import TRAINING_SHARE
@@ -75,7 +75,7 @@ def compared(rows: Sequence[Row], to: str = "fixed") -> list[str]:
     return [m for m in methods if m not in (*REFERENCES, to)] if to in methods else []
 
 
-def accuracy_table(rows: Sequence[Row], title: str, key: str = ACCURACY, **where: Any) -> Table:
+def accuracy_table(rows: Sequence[Row], title: str, key: str = ACCURACY, **where: Any) -> ReportTable:
     """Benchmarks x methods, mean over splits in percent, with the mean of benchmarks below."""
     rows = known(rows, key, **where)
     columns = {m: benchmark_means(rows, key, m, 100.0) for m in distinct(rows, "method")}
@@ -84,10 +84,10 @@ def accuracy_table(rows: Sequence[Row], title: str, key: str = ACCURACY, **where
     what = "Percent of the oracle's accuracy on test tasks" if key == ACCURACY else "Accuracy on test tasks in percent"
     splits = len(distinct(rows, "split"))
     note = f"{what}, {f'mean of {splits} splits' if splits > 1 else 'one split'}."
-    return Table(title, ["benchmark", *columns], body, note, best="row", footer_rows=1)
+    return ReportTable(title, ["benchmark", *columns], body, note, best="row", footer_rows=1)
 
 
-def difference_table(rows: Sequence[Row], title: str, to: str = "fixed", **where: Any) -> Table | None:
+def difference_table(rows: Sequence[Row], title: str, to: str = "fixed", **where: Any) -> ReportTable | None:
     """Benchmarks x methods: points above `to` on the same splits, with 95% intervals."""
     rows = known(rows, ACCURACY, **where)
     methods = compared(rows, to)
@@ -107,7 +107,7 @@ def difference_table(rows: Sequence[Row], title: str, to: str = "fixed", **where
         "splits of the same tasks (variance corrected for overlapping splits), in the last line for other benchmarks "
         "like these (benchmarks and splits drawn with replacement)."
     )
-    return Table(title, ["benchmark", *methods], body, note, footer_rows=1)
+    return ReportTable(title, ["benchmark", *methods], body, note, footer_rows=1)
 
 
 def difference_sentence(rows: Sequence[Row], methods: Sequence[str], where: str, to: str = "fixed") -> str:

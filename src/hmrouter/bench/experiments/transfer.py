@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
+from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
 from hmrouter.bench.experiments.common import product_of, row, split_of
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.experiments.transfer_report import loss_figure, loss_sentence, pair_figures, transfer_tables
@@ -50,17 +50,19 @@ class Transfer(Experiment):
         found = any(True for _ in moves(data.routes, dense(data)))
         return "" if found else "no two harnesses were run with the same two models"
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, split and method, and one per benchmark for all pairs."""
-        pairs = [Unit(self.name, b.name, "oracle", 0, PAIRS) for b in plan.benchmarks]
-        return [*pairs, *(u for u in product_of(self.name, plan) if u.method in self.methods)]
+        pairs = [Unit(self.name, b.name, "oracle", 0, PAIRS) for b in request.benchmarks]
+        return [*pairs, *(u for u in product_of(self.name, request) if u.method in self.methods)]
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """The mean over all moves, each counting the same."""
         if unit.setting == PAIRS:
             return [_pairs(unit, benchmark.data())]
-        split = split_of(benchmark, plan.seed, unit.split)
-        levels = [_levels(unit.method, move, split, plan.seed) for move in moves(split.test.routes, dense(split.test))]
+        split = split_of(benchmark, request.seed, unit.split)
+        levels = [
+            _levels(unit.method, move, split, request.seed) for move in moves(split.test.routes, dense(split.test))
+        ]
         if not levels:
             raise InputError("on the test tasks of this split no two harnesses were run with the same two models")
         accuracy, oracle = np.mean(levels, axis=0).tolist()
@@ -71,7 +73,7 @@ class Transfer(Experiment):
         """The mean loss beside that of the exchanged world."""
         return loss_sentence(rows)
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Losses and levels per benchmark, and how often the best model is the same."""
         return transfer_tables(rows)
 

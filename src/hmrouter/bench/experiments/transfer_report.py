@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hmrouter.bench.experiments.base import Cell, Figure, Interval, Row, Series, Table
+from hmrouter.bench.experiments.base import Cell, Figure, Interval, ReportTable, Row, Series
 from hmrouter.bench.experiments.summaries import accuracy_table, benchmark_means, distinct, known, mean_of
 from hmrouter.bench.judge.statistics import benchmark_interval, split_interval
 from hmrouter.evidence.dataset import TRAINING_SHARE
@@ -16,7 +16,7 @@ Grid = Mapping[tuple[str, str], float]
 """(model, harness) -> mean score in percent."""
 
 
-def transfer_tables(rows: Sequence[Row]) -> list[Table]:
+def transfer_tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Losses, levels, and the best model of each harness."""
     split_rows = known(rows, "loss")
     out = []
@@ -38,7 +38,7 @@ def transfer_tables(rows: Sequence[Row]) -> list[Table]:
             "loses beyond that, with 95% intervals over splits and, below, over benchmarks."
         )
         columns = ["benchmark", "moves", *methods, "beyond luck"]
-        out.append(Table("Loss of moved model choices", columns, body, note, footer_rows=1))
+        out.append(ReportTable("Loss of moved model choices", columns, body, note, footer_rows=1))
         own = [r for r in split_rows if r["method"] != LUCK]  # its oracle is that of another world
         out.append(accuracy_table(own, "Accuracy of model choices under the harness in use", "accuracy"))
     grids = pair_grids(rows)
@@ -46,7 +46,7 @@ def transfer_tables(rows: Sequence[Row]) -> list[Table]:
         lines: list[list[Cell]] = [[b, *_counts(core(grid))] for b, grid in grids.items()]
         note = "Pairs whose model was run with two harnesses and whose harness was run with two models, all tasks."
         columns = ["benchmark", "models", "harnesses", "pairs", "best models of a harness", "best harnesses of a model"]
-        out.append(Table("How many are the best of something", columns, lines, note, digits=0))
+        out.append(ReportTable("How many are the best of something", columns, lines, note, digits=0))
     return out
 
 

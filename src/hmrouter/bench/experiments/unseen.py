@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Table, Unit
+from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
 from hmrouter.bench.experiments.choices import best_among, blind_among, row_of, share_of
 from hmrouter.bench.experiments.common import prepared, product_of, split_of
 from hmrouter.bench.experiments.hiding import OBSERVED, SETTINGS, hidden_split
@@ -40,13 +40,13 @@ class Unseen(Experiment):
         """Two routes leave no choice once one of them is hidden."""
         return "" if len(benchmark.data().routes) > 2 else "fewer than three routes"
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, setting, split and method."""
-        return product_of(self.name, plan, SETTINGS)
+        return product_of(self.name, request, SETTINGS)
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Hide, fit, choose."""
-        split = hidden_split(split_of(benchmark, plan.seed, unit.split), unit.setting, plan.seed)
+        split = hidden_split(split_of(benchmark, request.seed, unit.split), unit.setting, request.seed)
         train, test = split.train, split.test
         if not len(test.cells):
             raise InputError("the test side of this split has no outcome")
@@ -60,7 +60,7 @@ class Unseen(Experiment):
                 value = dense(test)
             else:
                 scorer = self.own_methods.get(unit.method, unit.method)
-                hashable = replace(plan, benchmarks=tuple(plan.benchmarks), methods=())
+                hashable = replace(request, benchmarks=tuple(request.benchmarks), methods=())
                 found = _predicted(scorer, benchmark, unit.split, unit.setting, hashable)
                 value = found.merit
             allowed = train.observed if unit.method in OBSERVED else np.ones(len(test.routes), dtype=bool)
@@ -72,7 +72,7 @@ class Unseen(Experiment):
         }
         return [row_of(unit, train, test, shares, found, **extra)]
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Both ways of hiding, differences, and the benchmarks at 90%."""
         return level_tables(rows)
 
@@ -86,9 +86,9 @@ class Unseen(Experiment):
 
 
 @lru_cache(maxsize=2)
-def _predicted(method: str, benchmark: Benchmark, number: int, setting: str, plan: Plan) -> Predictions:
+def _predicted(method: str, benchmark: Benchmark, number: int, setting: str, request: RunRequest) -> Predictions:
     """One fit for `hm` and `hm_observed`, which follow each other. Texts are not hidden, so vectors stay the same."""
-    split = split_of(benchmark, plan.seed, number)
-    training, x_test = prepared(split, plan)
-    seen = replace(training, data=hidden_split(split, setting, plan.seed).train)
-    return predict(method, informed(seen, method, benchmark, plan.benchmarks), x_test, split.test)
+    split = split_of(benchmark, request.seed, number)
+    training, x_test = prepared(split, request)
+    seen = replace(training, data=hidden_split(split, setting, request.seed).train)
+    return predict(method, informed(seen, method, benchmark, request.benchmarks), x_test, split.test)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hmrouter.bench.experiments.base import Cell, Figure, Row, Series, Table
+from hmrouter.bench.experiments.base import Cell, Figure, ReportTable, Row, Series
 from hmrouter.bench.experiments.hiding import BEST_FIRST, LEVELS, OBSERVED, RANDOM
 from hmrouter.bench.experiments.summaries import (
     ACCURACY,
@@ -21,7 +21,7 @@ PAIRS = (("hm", "hm_observed"), ("hm", "blind"), ("hm", "component_average"), ("
 """The differences worth an interval: what access to hidden routes brings, and what of it a blind pick brings too."""
 
 
-def level_tables(rows: Sequence[Row]) -> list[Table]:
+def level_tables(rows: Sequence[Row]) -> list[ReportTable]:
     """The paper's table, the same with routes hidden at random, differences, and the benchmarks at 90%."""
     out = [_levels_table(rows, order) for order in (BEST_FIRST, RANDOM)]
     pairs = [(a, b) for a, b in PAIRS if {a, b} <= set(distinct(rows, "method"))]
@@ -35,7 +35,7 @@ def level_tables(rows: Sequence[Row]) -> list[Table]:
             "visible routes best-first but not a blind pick has learned nothing about the hidden ones."
         )
         columns = ["hidden", *(f"{label(a)} above {label(b)}" for a, b in pairs)]
-        out.append(Table("Hidden routes: differences", columns, body, note))
+        out.append(ReportTable("Hidden routes: differences", columns, body, note))
     for setting in (f"{order} 90%" for order in (BEST_FIRST, RANDOM)):
         if known(rows, ACCURACY, setting=setting):
             out.append(accuracy_table(rows, f"Normalised accuracy, {setting} hidden", setting=setting))
@@ -82,7 +82,7 @@ def label(method: str) -> str:
     return f"{method.removesuffix('_observed')} ({'observed' if method in OBSERVED else 'all'})"
 
 
-def _levels_table(rows: Sequence[Row], order: str) -> Table:
+def _levels_table(rows: Sequence[Row], order: str) -> ReportTable:
     own = [r for r in rows if r["setting"].startswith(f"{order} ")]
     methods = distinct(own, "method")
     body: list[list[Cell]] = [
@@ -97,7 +97,7 @@ def _levels_table(rows: Sequence[Row], order: str) -> Table:
         "the hidden routes."
     )
     columns = ["hidden", *map(label, methods)]
-    return Table(
+    return ReportTable(
         f"Hidden routes, {order}", columns, body, note, best="row", unranked=(label("random"), label("oracle"))
     )
 

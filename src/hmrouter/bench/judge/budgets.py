@@ -15,7 +15,7 @@ Setting = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class BudgetRule:
     """How the setting for a budget is chosen, and the normalised test accuracy that follows (None: nothing fits)."""
 
     label: str
@@ -33,12 +33,12 @@ def _by_training(settings: Sequence[Setting], budget: float) -> float | None:
     return None if best is None else best["normalized_accuracy"]
 
 
-TEST_RULE = Rule(
+TEST_RULE = BudgetRule(
     "setting chosen by test spend (the paper's rule)",
     "Per benchmark the best setting affordable by realised test spend.",
     _by_test_spend,
 )
-TRAINING_RULE = Rule(
+TRAINING_RULE = BudgetRule(
     "setting chosen on training tasks",
     "Per benchmark the setting that fits and does best on training tasks, whatever it then costs on test tasks.",
     _by_training,
@@ -70,7 +70,7 @@ class Frontiers:
         found = {b: self._settings.get((b, "fixed"), {}).get("lambda=0") for b in self.benchmarks}
         return {b: s["cost_usd"] for b, s in found.items() if s} if all(found.values()) else {}
 
-    def accuracy(self, method: str, rule: Rule, budgets: Mapping[str, float]) -> float | None:
+    def accuracy(self, method: str, rule: BudgetRule, budgets: Mapping[str, float]) -> float | None:
         """Percent of the oracle's accuracy, mean over benchmarks; None if no setting fits on one of them."""
         found = []
         for b in self.benchmarks:

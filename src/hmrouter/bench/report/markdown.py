@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from hmrouter.bench.experiments.base import Table
+from hmrouter.bench.experiments.base import ReportTable
 from hmrouter.bench.report.cells import Mark, is_numeric, marks, not_ranked, show
 from hmrouter.bench.report.page import Page, reading_hint
 
@@ -30,7 +30,7 @@ def render_markdown(page: Page) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def table_markdown(table: Table) -> str:
+def table_markdown(table: ReportTable) -> str:
     """One table under its title, with its note; bold is best, italic second best.
 
     >>> table = Table("Accuracy", ["method", "AUC"], [["knn", 0.5], ["hm", 0.75]], digits=2, best="column")
@@ -66,7 +66,7 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*|\[\]]|(?<!\w)_|_(?!\w))", r"\\\1", text)
 
 
-def _cell(table: Table, i: int, j: int, mark: Mark | None) -> str:
+def _cell(table: ReportTable, i: int, j: int, mark: Mark | None) -> str:
     cell = table.rows[i][j]
     # Only texts are escaped: the brackets of an interval are ours.
     text = plain(cell) if isinstance(cell, str) else show(cell, table.digits)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hmrouter.bench.experiments.base import Figure, Table
+from hmrouter.bench.experiments.base import Figure, ReportTable
 
 BESIDE = ("random", "fixed", "oracle")
 """What a number is held against."""
@@ -39,7 +39,7 @@ class Section:
 
     name: str
     title: str
-    tables: Sequence[Table] = ()
+    tables: Sequence[ReportTable] = ()
     figures: Sequence[Figure] = ()
     line: str = ""
     """The main finding in one sentence, if there is one."""

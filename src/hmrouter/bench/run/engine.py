@@ -19,7 +19,7 @@ from hmrouter.bench.run.ray_engine import run_ray
 from hmrouter.bench.run.results_cache import ResultsCache
 from hmrouter.bench.run.unit_keys import UnitKeys
 from hmrouter.bench.run.vectors import keep_vectors
-from hmrouter.bench.run.work import Finished, Plans
+from hmrouter.bench.run.work import Finished, Requests
 from hmrouter.errors import UnknownName
 
 ENGINES = ("local", "ray")
@@ -48,7 +48,7 @@ class Watch(Protocol):
 
 def run(
     units: Sequence[Unit],
-    plans: Plans,
+    requests: Requests,
     cache: ResultsCache,
     *,
     engine: str = "local",
@@ -59,7 +59,7 @@ def run(
     """Run the units and collect their rows."""
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
-    keys = UnitKeys(plans)
+    keys = UnitKeys(requests)
     done: dict[Unit, Finished] = {}
     for unit in units:
         rows = cache.get(keys.of(unit))
@@ -69,8 +69,8 @@ def run(
     cached = len(done)
     if watch is not None:
         watch.begins(todo, cached)
-    keep_vectors(todo, plans)
-    with closing(_execute(engine, todo, plans, jobs or os.cpu_count() or 1, address)) as running:
+    keep_vectors(todo, requests)
+    with closing(_execute(engine, todo, requests, jobs or os.cpu_count() or 1, address)) as running:
         for finished in running:
             done[finished.unit] = finished
             if not finished.error:
@@ -82,8 +82,8 @@ def run(
 
 
 def _execute(
-    engine: str, units: Sequence[Unit], plans: Plans, jobs: int, address: str | None
+    engine: str, units: Sequence[Unit], requests: Requests, jobs: int, address: str | None
 ) -> Generator[Finished, None, None]:
     if not units:
         return
-    yield from run_local(units, plans, jobs) if engine == "local" else run_ray(units, plans, jobs, address)
+    yield from run_local(units, requests, jobs) if engine == "local" else run_ray(units, requests, jobs, address)

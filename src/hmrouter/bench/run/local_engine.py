@@ -15,27 +15,27 @@ from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
 
 from hmrouter.bench.experiments.base import Unit
-from hmrouter.bench.run.work import Finished, Plans, run_unit
+from hmrouter.bench.run.work import Finished, Requests, run_unit
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 PATIENCE = 5.0
 """Seconds that a worker has to end when it is asked to."""
 
 
-def run_local(units: Sequence[Unit], plans: Plans, jobs: int) -> Iterator[Finished]:
+def run_local(units: Sequence[Unit], requests: Requests, jobs: int) -> Iterator[Finished]:
     """Give every worker a unit, and another whenever it has finished one."""
     queue = Queue(units)
     workers: list[Worker] = []
     try:
         for _ in range(min(jobs, len(units))):
-            workers.append(Worker(plans))
+            workers.append(Worker(requests))
             workers[-1].give(queue.take())
         while busy := {w.connection: w for w in workers if w.unit}:
             for ready in wait(list(busy)):
                 worker = busy[ready]  # type: ignore[index]  # wait gives back what it was given
                 finished = worker.result()
                 if not worker.process.is_alive():
-                    workers[workers.index(worker)] = worker = Worker(plans)
+                    workers[workers.index(worker)] = worker = Worker(requests)
                 worker.give(queue.take(finished.unit))  # before the yield: it computes while we write
                 yield finished
     finally:
@@ -78,11 +78,11 @@ def _place(unit: Unit) -> tuple[str, int]:
 class Worker:
     """A fresh interpreter (a fork of a process that has used threads may hang) and the pipe to it."""
 
-    def __init__(self, plans: Plans) -> None:
+    def __init__(self, requests: Requests) -> None:
         context = get_context("spawn")
         self.unit: Unit | None = None
         self.connection, other = context.Pipe()
-        self.process = context.Process(target=_serve, args=(other, plans))
+        self.process = context.Process(target=_serve, args=(other, requests))
         with _starting():
             self.process.start()
         other.close()
@@ -133,13 +133,13 @@ def _starting() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _serve(connection: Connection, plans: Plans) -> None:
+def _serve(connection: Connection, requests: Requests) -> None:
     os.dup2(2, 1)  # what a method prints must not mix with the answer on standard output
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):  # the parent is gone or has closed the pipe: nothing more to do
         while True:
             unit = connection.recv()
-            connection.send(run_unit(unit, plans))
+            connection.send(run_unit(unit, requests))
 
 
 def _end_with_parent() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 # What only presents rows, names classes or keeps vectors: changing it changes no result.
-PRESENTATION = {"tables", "figures", "headline", "quick", "Table", "Series", "Figure", "Interval"}
+PRESENTATION = {"tables", "figures", "headline", "quick", "ReportTable", "Series", "Figure", "Interval"}
 WITHOUT_EFFECT = re.compile(
     r"hmrouter\.(store|bench\.(methods|judge\.(budgets|history|statistics)|experiments\.(summaries|quick|\w+_report)))(\.|$)"
 )
