@@ -13,11 +13,11 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import RunRequest
-from hmrouter.bench.experiments.common import prepared, split_of
 from hmrouter.bench.experiments.fewshot import FewShot
 from hmrouter.bench.experiments.fewshot_report import label
 from hmrouter.bench.experiments.newcomers import REVEALED, missed, oracle_loss, probed, routes_of
-from hmrouter.bench.judge.evaluate import predict
+from hmrouter.bench.experiments.path import embedded, split_of
+from hmrouter.bench.judge.predict import predict
 from hmrouter.scorers.fixed import Fixed
 from hmrouter.scorers.hm import HM
 from hmrouter.scorers.hm.summaries import Summaries
@@ -109,7 +109,7 @@ def test_a_benchmark_too_small_for_the_last_point(plant: Plant, tmp_path: Path) 
 
 def test_the_probe_is_one_fit_whose_summaries_are_those_of_a_refit(newcomer: Benchmark) -> None:
     split = split_of(newcomer, 0, 0)
-    training, x_test = prepared(split, RunRequest([], []))
+    training, x_test = embedded(split, RunRequest([], []))
     routes = routes_of(split.train, "model", "new")
     shown = [split.train.withhold(routes=routes, reveal=k) for k in REVEALED]
     scorer = HM(epochs=3)
@@ -126,7 +126,7 @@ def test_the_probe_is_one_fit_whose_summaries_are_those_of_a_refit(newcomer: Ben
 
 def test_the_probe_of_running_means_is_a_refit(newcomer: Benchmark) -> None:
     split = split_of(newcomer, 0, 0)
-    training, x_test = prepared(split, RunRequest([], []))
+    training, x_test = embedded(split, RunRequest([], []))
     routes = routes_of(split.train, "harness", "x")
     shown = [split.train.withhold(routes=routes, reveal=k) for k in REVEALED]
     for data, found in zip(shown, probed(Fixed(), training, shown, routes, x_test, split), strict=True):

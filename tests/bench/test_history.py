@@ -59,10 +59,10 @@ def test_a_scorer_that_listens_is_told(four: list[Benchmark], monkeypatch: pytes
     methods = Registry(
         "method", "none", {"fixed": "hmrouter.scorers.fixed:Fixed", "listening": f"{__name__}:Listening"}
     )
-    for module in ("judge.history", "judge.evaluate", "run.unit_keys"):
+    for module in ("judge.history", "judge.predict", "run.unit_keys"):
         monkeypatch.setattr(f"hmrouter.bench.{module}.METHODS", methods)
     one, _, other, _ = four
-    for name in ("routing", "unseen", "fewshot", "heldout"):
+    for name in ("routing", "sparse", "forecast", "cost", "interaction", "unseen", "fewshot", "heldout"):
         experiment: Experiment = EXPERIMENTS.load(name)()
         request = RunRequest(four, ["fixed", "listening"], 1)
         units = {u.method: u for u in experiment.units(request) if u.benchmark == "one"}

@@ -12,10 +12,10 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import RunRequest
-from hmrouter.bench.experiments.common import prepared, split_of
+from hmrouter.bench.experiments.path import embedded, split_of
 from hmrouter.bench.experiments.plan import LAMBDAS, NOISY, PERFECT, Plans, Side, priced_split
 from hmrouter.bench.experiments.plan_report import plan_figures, plan_sentence, plan_tables
-from hmrouter.bench.judge.evaluate import dense
+from hmrouter.bench.judge.choices import dense
 from hmrouter.bench.planning import Outlook
 from hmrouter.plan.difficulty import Difficulty
 from hmrouter.types import Outcome, Route, Task
@@ -52,7 +52,7 @@ def rows(graded: Benchmark, rows_of: RowsOf) -> list[dict[str, Any]]:
 
 def side_of(benchmark: Benchmark) -> tuple[Side, Any]:
     split = priced_split(split_of(benchmark, 0, 0))
-    training, x_test = prepared(split, RunRequest([benchmark], ()))
+    training, x_test = embedded(split, RunRequest([benchmark], ()))
     return Side(training, x_test, split.test, priced=True), split
 
 

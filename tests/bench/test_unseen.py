@@ -12,12 +12,11 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import RunRequest
-from hmrouter.bench.experiments.choices import best_among, blind_among, share_of
-from hmrouter.bench.experiments.common import split_of
 from hmrouter.bench.experiments.hiding import LEVELS, SETTINGS, hidden_split, ranked_routes
+from hmrouter.bench.experiments.path import split_of
 from hmrouter.bench.experiments.unseen import Unseen
 from hmrouter.bench.experiments.unseen_report import label
-from hmrouter.bench.judge.evaluate import dense, uniform
+from hmrouter.bench.judge.choices import best_among, blind_among, dense, share_of, uniform
 from hmrouter.bench.run.suite import plan_suite, units_of
 from hmrouter.errors import UnknownName
 from hmrouter.evidence.dataset import Dataset
@@ -136,7 +135,7 @@ def test_chance_decides_where_no_allowed_route_was_run() -> None:
     test = Dataset([Outcome(Task("1"), a, 1.0), Outcome(Task("1"), b, 0.0), Outcome(Task("2"), b, 1.0),
                     Outcome(Task("2"), c, 1.0)])  # fmt: skip
     only_a = np.array([True, False, False])
-    shares = best_among(test, dense(test), only_a, np.arange(3))
+    shares = best_among(test, dense(test), np.arange(3), only_a)
     assert shares.tolist() == [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]
     assert blind_among(test, only_a).tolist() == shares.tolist()
     assert blind_among(test, ~only_a).tolist() == [[0.0, 1.0, 0.0], [0.0, 0.5, 0.5]]

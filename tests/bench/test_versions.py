@@ -107,15 +107,15 @@ def test_a_plug_in_depends_on_the_code_of_hmrouter_that_it_uses(
 
 
 def test_shipped_descriptions_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    before = version_of("hmrouter.bench.judge.evaluate")
+    before = version_of("hmrouter.bench.judge.predict")
     read = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda p: read(p) + (b"# more" if p.name == "harnesses.toml" else b""))
     versions._source.cache_clear()
-    assert version_of("hmrouter.bench.judge.evaluate") != before
+    assert version_of("hmrouter.bench.judge.predict") != before
     assert version_of("hmrouter.scorers.fixed") == version_of("hmrouter.scorers.fixed")
     monkeypatch.undo()
     versions._source.cache_clear()
-    assert version_of("hmrouter.bench.judge.evaluate") == before
+    assert version_of("hmrouter.bench.judge.predict") == before
 
 
 def test_what_only_presents_is_in_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +124,7 @@ def test_what_only_presents_is_in_no_version(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(versions, "_source", lambda module: seen.append(module) or source(module))  # type: ignore[func-returns-value]
     for experiment in every_experiment():
         version_of(f"hmrouter.bench.experiments.{experiment}")
-    assert "hmrouter.bench.judge.evaluate" in seen
+    assert "hmrouter.bench.judge.predict" in seen
     assert "hmrouter.evidence.dataset" in seen
     without = ("summaries", "quick", "statistics", "budgets", "report", "engine", "suite")
     bench = [name for name in seen if name.startswith("hmrouter.bench.")]

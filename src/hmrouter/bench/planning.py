@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hmrouter.bench.judge.evaluate import dense, tie_order
+from hmrouter.bench.judge.choices import dense, tie_order
+from hmrouter.bench.judge.predict import ask
 from hmrouter.evidence.cells import Bools, Ints
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.plan.difficulty import Difficulty, passed
@@ -60,13 +61,13 @@ class Outlook:
     def learn(cls, scorer: Scorer, training: Training, x_test: Floats, test: Dataset, dollars: Floats) -> Outlook:
         """Fit on the training side; `dollars` are those of the routes."""
         train = training.data
-        scorer.fit(training)
+        found = ask(scorer.fit(training), x_test, test.routes)
         share = passed(train.cells)
         # Of several runs those that pass count as 1, as their mean is the share of them.
         scored = np.where(train.cells.trials > 1, share, share * train.cells.score)
         return cls(
-            test, scorer.success(x_test, test.routes), scorer.merit(x_test, test.routes), dollars,
-            Difficulty.fit(train), tuple(tie_order(train).tolist()), float(scored.sum() / max(share.sum(), 1e-12)),
+            test, found.success, found.merit, dollars, Difficulty.fit(train),
+            tuple(tie_order(train).tolist()), float(scored.sum() / max(share.sum(), 1e-12)),
         )  # fmt: skip
 
     @cached_property

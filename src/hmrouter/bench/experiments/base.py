@@ -32,7 +32,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What a run was asked for."""
+    """Says which benchmarks, methods and splits an experiment runs on."""
 
     benchmarks: Sequence[Benchmark]
     methods: Sequence[str]
@@ -41,6 +41,14 @@ class RunRequest:
     embedder: str = "lsa"
     vectors: str = ""
     """Address of a store that keeps the vectors of an embedder whose vectors are worth keeping; empty: none."""
+
+    def __post_init__(self) -> None:
+        for name in ("benchmarks", "methods"):  # so that what is made for a request can be kept under it
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    def benchmark(self, name: str) -> Benchmark:
+        """Give the benchmark of this name."""
+        return next(b for b in self.benchmarks if b.name == name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +152,17 @@ class Experiment(ABC):
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Do one unit. Deterministic: the same unit gives the same rows on every machine, apart from seconds."""
 
+    def behind(self, method: str) -> str:
+        """Give the method of the registry that is behind one of this experiment."""
+        return self.own_methods.get(method, method)
+
+    def sources(self, benchmark: Benchmark, request: RunRequest) -> tuple[Benchmark, ...]:
+        """List the benchmarks that have a say on this one, for methods that listen."""
+        return others(benchmark, request.benchmarks)
+
     def reads(self, unit: Unit, request: RunRequest) -> Sequence[Benchmark]:
-        """The benchmarks, besides its own, that the unit's rows depend on: those that its method listens to."""
-        if not listens(self.own_methods.get(unit.method, unit.method)):
-            return ()
-        return others(next(b for b in request.benchmarks if b.name == unit.benchmark), request.benchmarks)
+        """List the benchmarks, besides its own, that a unit's rows depend on: those that its method listens to."""
+        return self.sources(request.benchmark(unit.benchmark), request) if listens(self.behind(unit.method)) else ()
 
     def headline(self, rows: Sequence[Row]) -> str:
         """The main finding in one sentence for the index page, from rows alone; empty: there is none."""

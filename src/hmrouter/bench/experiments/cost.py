@@ -8,22 +8,26 @@ variant, picked by the spend and accuracy that the same choices have on training
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Cell, Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
-from hmrouter.bench.experiments.common import prepared, product_of, row, split_of
+from hmrouter.bench.experiments.path import embedded, fit, line, product_of, split_of
 from hmrouter.bench.experiments.summaries import mean_of
 from hmrouter.bench.judge.budgets import TEST_RULE, TRAINING_RULE, BudgetRule, Frontiers
-from hmrouter.bench.judge.evaluate import choose, dense, predict, realise, tie_order, uniform
+from hmrouter.bench.judge.choices import best_among, dense, tie_order, uniform
+from hmrouter.bench.judge.evaluate import realise
+from hmrouter.bench.judge.predict import ask, scorer_of
 from hmrouter.bench.methods import METHODS
 from hmrouter.costs import RouteCosts
 from hmrouter.errors import InputError
+from hmrouter.evidence.cells import Ints
 from hmrouter.evidence.dataset import Dataset, Split
+from hmrouter.scorers.base import Scorer
 from hmrouter.state import Floats
 
 LAMBDAS = (0.0, *(float(f"{v:.3g}") for v in np.geomspace(1e-3, 30.0, 24)))
@@ -61,18 +65,19 @@ class CostTradeoff(Experiment):
             raise InputError("no outcome of the test tasks has a known cost")
         exact = not bool(test.cells.cost_is_route_mean.any())
         rows = []
-        for setting, value, value_train, seconds in self._settings(unit, split, request):
-            own = Unit(unit.experiment, unit.benchmark, unit.method, unit.split, setting)
+        for setting, value, value_train, seconds in self._settings(unit, split, request, benchmark):
             metrics = realise(test, _choice(test, value, order))
             known = realise(train, _choice(train, value_train, order))
             rows.append(
-                row(own, metrics, split.train, seconds, train_accuracy=known.accuracy, train_cost_usd=known.cost_usd,
-                    cost_per_task=exact)
+                line(replace(unit, setting=setting), metrics, split.train, seconds, train_accuracy=known.accuracy,
+                     train_cost_usd=known.cost_usd, cost_per_task=exact)
             )  # fmt: skip
         return rows
 
-    def _settings(self, unit: Unit, split: Split, request: RunRequest) -> Iterator[tuple[str, Any, Any, float | None]]:
-        """(setting, value on test, value on train, seconds of the fit) for each setting of the method."""
+    def _settings(
+        self, unit: Unit, split: Split, request: RunRequest, benchmark: Benchmark
+    ) -> Iterator[tuple[str, Floats | None, Floats | None, float | None]]:
+        """Give (setting, value on test, value on train, seconds of the fit) for each setting of the method."""
         train, test = split.train, split.test
         if unit.method == "random":
             yield "uniform", None, None, None
@@ -84,20 +89,19 @@ class CostTradeoff(Experiment):
                 least = max(weight, 1e-9)
                 yield f"lambda={weight:g}", _true_value(test, least), _true_value(train, least), None
             return
-        training, x_test = prepared(split, request)
+
+        def merits(scorer: Scorer) -> tuple[Floats, Floats, float]:
+            found = fit(scorer, split, request, self.sources(benchmark, request))
+            assert found is not None  # it is a scorer, no reference
+            return found.merit, ask(scorer, embedded(split, request)[0].x, train.routes).merit, found.fit_seconds
+
         if unit.method == "avengers_pro":
             for alpha in ALPHAS:
-                scorer = METHODS.load("avengers_pro")(alpha=alpha)
-                found = predict(scorer, training, x_test, test)
-                yield f"alpha={alpha:g}", found.merit, scorer.merit(training.x, train.routes), found.fit_seconds
+                yield f"alpha={alpha:g}", *merits(METHODS.load("avengers_pro")(alpha=alpha))
             return
-        scorer = METHODS.load(unit.method)()
-        found = predict(scorer, training, x_test, test)
-        on_train = scorer.merit(training.x, train.routes)
+        on_test, on_train, seconds = merits(scorer_of(unit.method))
         for weight in LAMBDAS:  # Eq. cost_routing
-            yield (
-                f"lambda={weight:g}", found.merit - weight * expected, on_train - weight * expected, found.fit_seconds
-            )  # fmt: skip
+            yield f"lambda={weight:g}", on_test - weight * expected, on_train - weight * expected, seconds
 
     def headline(self, rows: Sequence[Row]) -> str:
         """What half of Fixed's cost buys, by settings that were chosen on training tasks."""
@@ -188,8 +192,8 @@ def costed(data: Dataset) -> Dataset:
     return data.keep(~np.isnan(data.cells.cost))
 
 
-def _choice(data: Dataset, value: Floats | None, order: NDArray[np.int64]) -> Floats:
-    return uniform(data) if value is None else choose(value, ~np.isnan(dense(data)), order)
+def _choice(data: Dataset, value: Floats | None, order: Ints) -> Floats:
+    return uniform(data) if value is None else best_among(data, value, order)
 
 
 def _true_value(data: Dataset, weight: float) -> Floats:

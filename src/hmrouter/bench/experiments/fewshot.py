@@ -12,19 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
-from hmrouter.bench.experiments.choices import row_of, share_of
-from hmrouter.bench.experiments.common import prepared, split_of
 from hmrouter.bench.experiments.fewshot_report import curve_figures, curve_tables, ends_sentence
 from hmrouter.bench.experiments.newcomers import REVEALED, mask_of, missed, oracle_loss, probed, routes_of
+from hmrouter.bench.experiments.path import embedded, fit, row, split_of
 from hmrouter.bench.experiments.quick import Quick
-from hmrouter.bench.judge.evaluate import Predictions, choose, dense, predict, tie_order, uniform
+from hmrouter.bench.judge.choices import share_of, shares_of
 from hmrouter.bench.judge.history import informed
-from hmrouter.bench.methods import METHODS
-from hmrouter.evidence.dataset import Dataset
+from hmrouter.bench.judge.predict import Predictions, scorer_of
+from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.types import Route
 
 
@@ -58,35 +55,28 @@ class FewShot(Experiment):
         routes = routes_of(split.train, kind, name)
         shown = [split.train.withhold(routes=routes, reveal=k, seed=request.seed) for k in REVEALED]
         loss, rows = oracle_loss(split.test, routes), []
-        for k, train, found in zip(REVEALED, shown, self._curve(unit, benchmark, shown, routes, request), strict=True):
-            if found is not None or unit.method == "oracle":
-                value = found.merit if found else dense(split.test)
-                shares = choose(value, ~np.isnan(dense(split.test)), tie_order(train))
-            else:
-                shares = uniform(split.test)
-            own = replace(unit, setting=f"{kind} k={k}")
+        found = self._curve(unit, benchmark, shown, routes, request)
+        for k, train, predictions in zip(REVEALED, shown, found, strict=True):
+            known = Split(split.number, train, split.test)
+            shares = shares_of(unit.method, known, predictions)
             rows.append(
-                row_of(own, train, split.test, shares, found, k=k, kind=kind, held_out=name, oracle_loss=loss,
-                       held_out_picked=share_of(mask_of(split.test, routes), shares))
+                row(replace(unit, setting=f"{kind} k={k}"), known, shares, predictions, k=k, kind=kind, held_out=name,
+                    oracle_loss=loss, held_out_picked=share_of(mask_of(split.test, routes), shares))
             )  # fmt: skip
         return rows
 
     def _curve(
         self, unit: Unit, benchmark: Benchmark, shown: Sequence[Dataset], routes: Sequence[Route], request: RunRequest
     ) -> Iterator[Predictions | None]:
-        """What the method predicts at each k; None for random and oracle."""
-        if unit.method in ("random", "oracle"):
-            yield from (None for _ in shown)
-            return
-        split = split_of(benchmark, request.seed, unit.split)
-        training, x_test = prepared(split, request)  # texts are not hidden, so one embedding serves every k
-        method = self.own_methods.get(unit.method, unit.method)
-        training = informed(training, method, benchmark, request.benchmarks)
+        """Give what the method predicts at each k; None for random and oracle."""
+        split, sources = split_of(benchmark, request.seed, unit.split), self.sources(benchmark, request)
         if unit.method == "hm":
-            yield from probed(METHODS.load(method)(), training, shown, routes, x_test, split)
+            training, x_test = embedded(split, request)
+            training = informed(training, unit.method, sources)
+            yield from probed(scorer_of(unit.method), training, shown, routes, x_test, split)
             return
         for train in shown:
-            yield predict(method, replace(training, data=train), x_test, split.test)
+            yield fit(self.behind(unit.method), split, request, sources, train)
 
     def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Accuracy by kind and k, and what each method is above EmbedLLM and above Fixed."""

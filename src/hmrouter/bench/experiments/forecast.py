@@ -9,12 +9,12 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Cell, Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
-from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
-from hmrouter.bench.experiments.judged import judge
+from hmrouter.bench.experiments.path import ALL_METHODS, embedded, fit, product_of, row, split_of
 from hmrouter.bench.experiments.sparse import thinned
 from hmrouter.bench.experiments.summaries import benchmark_means, distinct, known, mean_of
-from hmrouter.bench.judge.evaluate import Predictions
+from hmrouter.bench.judge.choices import shares_of
 from hmrouter.bench.judge.forecasts import auc, brier, log_loss
+from hmrouter.bench.judge.predict import route_intervals
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.calibration_error import BINS, ece, reliability
 
@@ -35,17 +35,18 @@ class Forecast(Experiment):
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit, and hold every prediction against its outcome."""
         split = thinned(split_of(benchmark, request.seed, unit.split), unit.setting, request.seed)
-        judged = judge(unit, split, request)
-        y = split.test.cells.score
-        if judged.predictions is None:  # random: the training mean for every cell
+        found = fit(unit.method, split, request, self.sources(benchmark, request))
+        y, intervals = split.test.cells.score, None
+        if found is None:  # random: the training mean for every cell
             p = np.full(len(y), split.train.cells.score.mean())
         else:
-            p = judged.predictions.success[split.test.cells.task, split.test.cells.route]
+            p = found.success[split.test.cells.task, split.test.cells.route]
+            intervals = route_intervals(found.scorer, embedded(split, request)[1], split.test)
         return [
-            judged.row
+            row(unit, split, shares_of(unit.method, split, found), found)
             | {
                 "auc": auc(y, p), "log_loss": log_loss(y, p), "brier": brier(y, p), "ece": ece(y, p),
-                "reliability": reliability(y, p), "coverage": coverage(judged.predictions, split.test),
+                "reliability": reliability(y, p), "coverage": coverage(intervals, split.test),
             }
         ]  # fmt: skip
 
@@ -122,11 +123,11 @@ def _pooled_curve(rows: Sequence[Row], method: str) -> tuple[list[float], list[f
     return [b[0] / b[2] for b in bins], [b[1] / b[2] for b in bins]
 
 
-def coverage(predictions: Predictions | None, test: Dataset) -> float | None:
-    """Share of the routes whose observed mean lies in its predicted interval; None without intervals."""
-    if predictions is None or predictions.route_intervals is None:
+def coverage(intervals: Sequence[tuple[float, float]] | None, test: Dataset) -> float | None:
+    """Count the routes whose observed mean lies in its predicted interval, as a share; None without intervals."""
+    if intervals is None:
         return None
     means = test.route_means()
     run = ~np.isnan(means)
-    low, high = np.array(predictions.route_intervals).T
+    low, high = np.array(intervals).T
     return float(((low <= means) & (means <= high))[run].mean())

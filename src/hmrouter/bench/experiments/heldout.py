@@ -8,6 +8,7 @@ routes that were run on another benchmark, as in the paper.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -16,15 +17,15 @@ import numpy as np
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.benchmarks.cells import outcomes_of
 from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
-from hmrouter.bench.experiments.choices import BY_ROUTE, best_among, row_of
-from hmrouter.bench.experiments.common import ALL_METHODS, prepared, product_of, split_of
-from hmrouter.bench.experiments.heldout_report import heldout_figures, heldout_tables, means_sentence
+from hmrouter.bench.experiments.heldout_report import BY_ROUTE, heldout_figures, heldout_tables, means_sentence
+from hmrouter.bench.experiments.path import ALL_METHODS, embedded, product_of, row, split_of
 from hmrouter.bench.experiments.quick import Quick
-from hmrouter.bench.judge.evaluate import dense, predict, tie_order, uniform
-from hmrouter.bench.judge.history import believed_of, listens, others
+from hmrouter.bench.judge.choices import dense, shares_of
+from hmrouter.bench.judge.history import informed, listens
+from hmrouter.bench.judge.predict import Predictions, predict
+from hmrouter.bench.methods import REFERENCES
 from hmrouter.errors import InputError
 from hmrouter.evidence.dataset import Dataset, Split
-from hmrouter.scorers.base import Training
 
 
 class HeldOut(Experiment):
@@ -40,12 +41,12 @@ class HeldOut(Experiment):
         return product_of(self.name, request)
 
     def reads(self, unit: Unit, request: RunRequest) -> Sequence[Benchmark]:
-        """The benchmarks that are learned from."""
-        return others(next(b for b in request.benchmarks if b.name == unit.benchmark), request.benchmarks)
+        """List the benchmarks that are learned from, whatever the method."""
+        return self.sources(request.benchmark(unit.benchmark), request)
 
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Learn from the training tasks of the others, choose on the test tasks of this one."""
-        sources = others(benchmark, request.benchmarks)
+        sources = self.sources(benchmark, request)
         if not sources:
             raise InputError("there is no other benchmark that shares no task with it")
         split = heldout_split(benchmark, sources, request.seed, unit.split)
@@ -55,27 +56,11 @@ class HeldOut(Experiment):
         here = ~np.isnan(dense(test)).all(axis=0)
         if not (here & train.observed).any():
             raise InputError("none of its routes was run on another benchmark, so most methods have nothing to choose")
-        found = None
-        if unit.method == "random":
-            shares = uniform(test)
-        else:
-            if unit.method == "oracle":
-                value = dense(test)
-            else:
-                training, x_test = prepared(split, request)
-                if listens(
-                    unit.method
-                ):  # the others' outcomes inform it, and do not mix with this suite's: it has none
-                    sides = [split_of(b, request.seed, unit.split).train for b in sources]
-                    nothing = Dataset([], routes=train.routes)
-                    training = Training(nothing, training.x[:0], training.harness_vectors, believed_of(sides, sources))
-                found = predict(unit.method, training, x_test, test)
-                value = found.merit
-            allowed = train.observed if unit.method in BY_ROUTE else np.ones(len(test.routes), dtype=bool)
-            shares = best_among(test, value, allowed, tie_order(train))
+        found = None if unit.method in REFERENCES else _fit(unit, split, request, sources)
+        shares = shares_of(unit.method, split, found, train.observed if unit.method in BY_ROUTE else None)
         return [
-            row_of(unit, train, test, shares, found, n_routes=int(here.sum()),
-                   n_routes_elsewhere=int((here & train.observed).sum()), learned_from=[b.name for b in sources])
+            row(unit, split, shares, found, n_routes=int(here.sum()),
+                n_routes_elsewhere=int((here & train.observed).sum()), learned_from=[b.name for b in sources])
         ]  # fmt: skip
 
     def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
@@ -98,3 +83,12 @@ def heldout_split(benchmark: Benchmark, sources: tuple[Benchmark, ...], seed: in
     seen = (outcome for b in sources for outcome in outcomes_of(split_of(b, seed, number).train))
     train = Dataset(seen, routes=own.routes)
     return Split(number, train, Dataset(outcomes_of(own), routes=train.routes, tasks=own.tasks))
+
+
+def _fit(unit: Unit, split: Split, request: RunRequest, sources: tuple[Benchmark, ...]) -> Predictions:
+    """Fit on the joined outcomes of the sources, or be told what they say and see none: this suite has no outcome."""
+    training, x_test = embedded(split, request)
+    sides = [split_of(b, request.seed, unit.split).train for b in sources]
+    if listens(unit.method):
+        training = replace(training, data=Dataset([], routes=split.train.routes), x=training.x[:0])
+    return predict(unit.method, informed(training, unit.method, sources, sides), x_test, split.test)

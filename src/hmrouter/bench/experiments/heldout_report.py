@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hmrouter.bench.experiments.base import Figure, ReportTable, Row, Series
-from hmrouter.bench.experiments.choices import BY_ROUTE
 from hmrouter.bench.experiments.summaries import (
     ACCURACY,
     accuracy_table,
@@ -17,6 +16,8 @@ from hmrouter.bench.experiments.summaries import (
 )
 from hmrouter.bench.methods import REFERENCES
 
+BY_ROUTE = ("fixed", "knn", "mirt", "irtnet", "avengers", "avengers_pro", "embedllm")
+"""Methods that know a route only by its own outcomes."""
 OF_THE_PAPER = ("taubench_airline", "corebench_hard", "scicode")
 
 

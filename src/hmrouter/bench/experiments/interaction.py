@@ -16,14 +16,11 @@ import numpy as np
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.deviations import deviations
 from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
-from hmrouter.bench.experiments.common import prepared, product_of, split_of
 from hmrouter.bench.experiments.interaction_report import deviation_figures, interaction_tables, main_finding
-from hmrouter.bench.experiments.judged import judge
+from hmrouter.bench.experiments.path import embedded, fit, product_of, row, split_of
 from hmrouter.bench.experiments.quick import Quick
-from hmrouter.bench.judge.evaluate import dense
-from hmrouter.bench.methods import METHODS, REFERENCES
+from hmrouter.bench.judge.choices import dense, shares_of
 from hmrouter.bench.rectangles import Contrast, contrasts, correlation, rectangles, sign_agreement
-from hmrouter.scorers.base import Scorer
 
 NOTHING: dict[str, Any] = {"sign_agreement": None, "pearson": None, "contrasts": [], "deviations": []}
 """What is known of a method that predicts nothing."""
@@ -52,26 +49,25 @@ class Interaction(Experiment):
         """Fit as in `routing`, then hold predicted contrasts and deviations against the observed ones."""
         split = split_of(benchmark, request.seed, unit.split)
         routes, observed = split.test.routes, dense(split.test)
-        if unit.method in REFERENCES:
-            found = contrasts(routes, observed, np.zeros(observed.shape))
-            return [judge(unit, split, request).row | _counts(found) | NOTHING]
-        scorer: Scorer = METHODS.load(unit.method)()
-        row = judge(unit, split, request, scorer).row
-        x_test = prepared(split, request)[1]
-        found = contrasts(routes, observed, scorer.success(x_test, routes))
+        found = fit(unit.method, split, request, self.sources(benchmark, request))
+        judged = row(unit, split, shares_of(unit.method, split, found), found)
+        if found is None:
+            return [judged | _counts(contrasts(routes, observed, np.zeros(observed.shape))) | NOTHING]
+        measured = contrasts(routes, observed, found.success)
+        logits = found.scorer.score(embedded(split, request)[1], routes)
         return [
-            row
-            | _counts(found)
+            judged
+            | _counts(measured)
             | {
-                "sign_agreement": sign_agreement(found),
-                "pearson": correlation(found),
+                "sign_agreement": sign_agreement(measured),
+                "pearson": correlation(measured),
                 "contrasts": [
                     [*c.rectangle.models, *c.rectangle.harnesses, c.tasks, c.observed, c.error, c.predicted]
-                    for c in found
+                    for c in measured
                 ],
                 "deviations": [
                     [d.route.model, d.route.harness, d.observed, d.predicted]
-                    for d in deviations(routes, observed, scorer.score(x_test, routes))
+                    for d in deviations(routes, observed, logits)
                 ],
             }
         ]

@@ -17,19 +17,16 @@ import numpy as np
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.benchmarks.cells import outcomes_of
 from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
-from hmrouter.bench.experiments.choices import best_among, row_of
-from hmrouter.bench.experiments.common import prepared
 from hmrouter.bench.experiments.mixed_report import mixed_figures, mixed_sentence, mixed_tables
-from hmrouter.bench.judge.evaluate import dense, predict, tie_order, uniform
-from hmrouter.bench.judge.history import believed, listens, others
-from hmrouter.bench.methods import METHODS
-from hmrouter.errors import InputError
+from hmrouter.bench.experiments.path import fit, row
+from hmrouter.bench.judge.choices import best_among, dense, shares_of, tie_order
+from hmrouter.bench.judge.history import others
 from hmrouter.evidence.dataset import Dataset, Split
-from hmrouter.scorers.base import Scorer
 from hmrouter.state import Floats
 
 COMMON = 5
 """Routes that all suites of a group have."""
+PER_SUITE = "fixed_per_suite"
 
 
 class Mixed(Experiment):
@@ -38,9 +35,9 @@ class Mixed(Experiment):
     name: ClassVar[str] = "mixed"
     title: ClassVar[str] = "Several suites as one workload"
     methods: ClassVar[Sequence[str]] = (
-        "random", "fixed", "fixed_per_suite", "knn", "avengers", "embedllm", "hm", "safe_alone", "safe", "oracle"
+        "random", "fixed", PER_SUITE, "knn", "avengers", "embedllm", "hm", "safe_alone", "safe", "oracle"
     )  # fmt: skip
-    own_methods: ClassVar[Mapping[str, str]] = {"fixed_per_suite": "fixed"}
+    own_methods: ClassVar[Mapping[str, str]] = {PER_SUITE: "fixed"}
 
     def units(self, request: RunRequest) -> list[Unit]:
         """One per group, split and method; a group runs in the name of its first benchmark."""
@@ -51,38 +48,28 @@ class Mixed(Experiment):
             for method in request.methods
         ]
 
+    def sources(self, benchmark: Benchmark, request: RunRequest) -> tuple[Benchmark, ...]:
+        """List the benchmarks that share no task with any of the group."""
+        return elsewhere(_group_of(benchmark, request), request.benchmarks)
+
     def reads(self, unit: Unit, request: RunRequest) -> Sequence[Benchmark]:
-        """The others of the group, and those that the method listens to."""
-        group = _group_of(unit, request)
-        heard = elsewhere(group, request.benchmarks) if listens(unit.method) else ()
-        return (*group[1:], *heard)
+        """List the others of the group, and those that the method listens to."""
+        return (*_group_of(request.benchmark(unit.benchmark), request)[1:], *super().reads(unit, request))
 
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit on the training tasks of all suites, choose on all test tasks."""
-        group = _group_of(unit, request)
+        group, per_task = _group_of(benchmark, request), None
         split = joined_split(group, request.seed, unit.split)
-        train, test, found, per_task = split.train, split.test, None, None
-        if not len(test.cells):
-            raise InputError("the test side of this split has no outcome")
-        if unit.method == "random":
-            shares = uniform(test)
+        if unit.method == PER_SUITE:
+            found, shares = None, best_among(split.test, means_per_suite(split), tie_order(split.train))
         else:
-            if unit.method == "oracle":
-                value = dense(test)
-            elif unit.method == "fixed_per_suite":
-                value = means_per_suite(split)
-            else:
-                training, x_test = prepared(split, request)
-                if listens(unit.method):
-                    training = replace(training, belief=believed(elsewhere(group, request.benchmarks)))
-                scorer: Scorer = METHODS.load(unit.method)()
-                found = predict(scorer, training, x_test, test)
-                value, per_task = found.merit, scorer.reliability().get("per_task")
-            shares = best_among(test, value, np.ones(len(test.routes), dtype=bool), tie_order(train))
+            found = fit(unit.method, split, request, self.sources(benchmark, request))
+            shares = shares_of(unit.method, split, found)
+            per_task = None if found is None else found.scorer.reliability().get("per_task")
         named = replace(unit, benchmark="+".join(b.name for b in group))
         return [
-            row_of(named, train, test, shares, found, n_routes=len(test.routes), per_task=per_task,
-                   suites=accuracy_by_suite(test, shares))
+            row(named, split, shares, found, n_routes=len(split.test.routes), per_task=per_task,
+                suites=accuracy_by_suite(split.test, shares))
         ]  # fmt: skip
 
     def headline(self, rows: Sequence[Row]) -> str:
@@ -155,5 +142,5 @@ def accuracy_by_suite(test: Dataset, shares: Floats) -> dict[str, list[float]]:
     return out
 
 
-def _group_of(unit: Unit, request: RunRequest) -> tuple[Benchmark, ...]:
-    return next(group for group in groups_of(request.benchmarks) if group[0].name == unit.benchmark)
+def _group_of(first: Benchmark, request: RunRequest) -> tuple[Benchmark, ...]:
+    return next(group for group in groups_of(request.benchmarks) if group[0] == first)

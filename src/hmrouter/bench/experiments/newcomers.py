@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -10,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmrouter.bench.benchmarks.cells import outcomes_of
-from hmrouter.bench.judge.evaluate import Predictions, dense
+from hmrouter.bench.judge.choices import dense
+from hmrouter.bench.judge.predict import Predictions, ask, timed_fit
 from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.scorers.base import Scorer, Training
 from hmrouter.state import Floats
@@ -59,9 +59,7 @@ def probed(
     scorer: Scorer, training: Training, shown: Sequence[Dataset], routes: Sequence[Route], x_test: Floats, split: Split
 ) -> Iterator[Predictions]:
     """One fit without the held-out routes; then their outcomes are observed, a few more before each answer."""
-    start = time.perf_counter()
-    scorer.fit(replace(training, data=split.train.withhold(routes=routes)))
-    seconds = time.perf_counter() - start
+    seconds = timed_fit(scorer, replace(training, data=split.train.withhold(routes=routes)))
     known_tasks: set[int] = set()
     for data in shown:
         own = np.flatnonzero(mask_of(data, routes)[data.cells.route])
@@ -69,8 +67,7 @@ def probed(
         for cell, outcome in zip(new, outcomes_of(data, new), strict=True):
             scorer.observe(outcome, training.x[data.cells.task[cell]])
         known_tasks |= {int(data.cells.task[c]) for c in new}
-        pool = split.test.routes
-        yield Predictions(scorer.merit(x_test, pool), scorer.success(x_test, pool), seconds)
+        yield ask(scorer, x_test, split.test.routes, seconds)
 
 
 def mask_of(data: Dataset, routes: Sequence[Route]) -> NDArray[np.bool_]:

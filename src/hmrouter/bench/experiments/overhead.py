@@ -16,12 +16,13 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
-from hmrouter.bench.experiments.common import prepared, split_of
-from hmrouter.bench.experiments.judged import judge
 from hmrouter.bench.experiments.overhead_report import overhead_sentence, overhead_tables
+from hmrouter.bench.experiments.path import embedded, fit, row, split_of
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.experiments.summaries import distinct
-from hmrouter.bench.methods import METHODS, REFERENCES
+from hmrouter.bench.judge.choices import shares_of
+from hmrouter.bench.judge.predict import scorer_of
+from hmrouter.bench.methods import REFERENCES
 from hmrouter.errors import HMRouterError, NotFitted
 from hmrouter.evidence.dataset import Split
 from hmrouter.features.base import EMBEDDERS, embedder_named
@@ -50,13 +51,14 @@ class Overhead(Experiment):
         """Fit, then time single tasks."""
         split = split_of(benchmark, request.seed, unit.split)
         embedder = unit.setting.partition(" ")[0]
-        own, scorer = replace(request, embedder=embedder), METHODS.load(unit.method)()
-        row, x_test = judge(unit, split, own, scorer).row, prepared(split, own)[1]
+        own, scorer = replace(request, embedder=embedder), scorer_of(unit.method)
+        found = fit(scorer, split, own, self.sources(benchmark, own))
+        x_test = embedded(split, own)[1]
         encoding = _encoding(split, embedder)
         routes, seconds = split.test.routes, split.train.cells.seconds
         score = _median_ms([partial(scorer.merit, x[None], routes) for x in x_test[:TIMED]])
         return [
-            row
+            row(unit, split, shares_of(unit.method, split, found), found)
             | {
                 "encode_ms": encoding.ms, "score_ms": score, "embedder_fit_seconds": encoding.fit_seconds,
                 "n_routes": len(routes), "n_outcomes": len(split.train.cells),

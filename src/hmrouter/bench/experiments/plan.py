@@ -9,6 +9,7 @@ the knee of the frontier.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -16,11 +17,14 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
-from hmrouter.bench.experiments.common import prepared, product_of, row, split_of
 from hmrouter.bench.experiments.cost import costed, costed_pool
+from hmrouter.bench.experiments.path import embedded, line, product_of, split_of
 from hmrouter.bench.experiments.plan_report import plan_figures, plan_sentence, plan_tables
-from hmrouter.bench.judge.evaluate import Metrics, choose, dense, judge, predict, tie_order
-from hmrouter.bench.methods import METHODS, REFERENCES
+from hmrouter.bench.judge.choices import choose, dense, shares_of, tie_order
+from hmrouter.bench.judge.evaluate import Metrics, realise
+from hmrouter.bench.judge.history import informed
+from hmrouter.bench.judge.predict import predict, scorer_of
+from hmrouter.bench.methods import REFERENCES
 from hmrouter.bench.planning import Outlook, Sums
 from hmrouter.costs import RouteCosts
 from hmrouter.errors import InputError
@@ -59,8 +63,8 @@ class Plans(Experiment):
         if not len(split.test.cells):
             raise InputError("no outcome of the test tasks can be replayed")
         if unit.method in REFERENCES:
-            return [_reference_row(unit, split, request)]
-        whole, folds = _learned(split, request)
+            return [_reference_row(unit, split)]
+        whole, folds = _learned(split, request, self.sources(benchmark, request))
         fixed = _added([fold.fixed()[1] for fold in folds])
         if unit.method == "fixed":
             return [_row(unit, split, "train", "perfect", whole.fixed(), fixed)]
@@ -105,7 +109,7 @@ class Side:
         # A fold may lack the costs of a route: it then counts as the dearest.
         dollars = np.array([max(known, default=0.0) if c.dollars is None else c.dollars for c in costs])
         self.priced = priced
-        self.outlook = Outlook.learn(METHODS.load(SCORER)(), training, x_test, test, dollars * priced)
+        self.outlook = Outlook.learn(scorer_of(SCORER), training, x_test, test, dollars * priced)
         self._known = predict("fixed", training, x_test, test)
         self._order = tie_order(training.data)
 
@@ -152,14 +156,11 @@ def priced_split(split: Split) -> Split:
     return Split(split.number, split.train.restrict(routes=pool), costed(split.test.restrict(routes=pool)))
 
 
-def _learned(split: Split, request: RunRequest) -> tuple[Side, tuple[Side, ...]]:
-    return _sides(split, request.embedder, request.vectors)
-
-
 @lru_cache(maxsize=2)
-def _sides(split: Split, embedder: str, vectors: str) -> tuple[Side, tuple[Side, ...]]:
-    """Training side against test side, and the folds of the training side against each other."""
-    training, x_test = prepared(split, RunRequest((), (), embedder=embedder, vectors=vectors))
+def _learned(split: Split, request: RunRequest, sources: tuple[Benchmark, ...]) -> tuple[Side, tuple[Side, ...]]:
+    """Learn from the training side for the test side, and from the folds of the training side for each other."""
+    training, x_test = embedded(split, request)
+    training = informed(training, SCORER, sources)
     train = split.train
     priced = costed_pool(train) is not None
     ranked = sorted(range(len(train.tasks)), key=lambda i: hash_rank("fold", split.number, *train.tasks[i].key))
@@ -170,7 +171,7 @@ def _sides(split: Split, embedder: str, vectors: str) -> tuple[Side, tuple[Side,
         inside = [key for key, f in zip(keys, fold, strict=True) if f != held]
         outside = [key for key, f in zip(keys, fold, strict=True) if f == held]
         if inside and outside:
-            part = Training(train.restrict(tasks=inside), training.x[fold != held], training.harness_vectors)
+            part = replace(training, data=train.restrict(tasks=inside), x=training.x[fold != held])
             judged = costed(train.restrict(tasks=outside))
             folds.append(Side(part, training.x[fold == held], judged, priced))
     return Side(training, x_test, split.test, priced), tuple(folds)
@@ -200,11 +201,10 @@ def _chosen(known: Mapping[float, Sums | None], fixed: Sums | None) -> float:
     return min(sums, key=loss)
 
 
-def _reference_row(unit: Unit, split: Split, request: RunRequest) -> dict[str, Any]:
-    """Random or oracle, which promise nothing."""
-    metrics, _ = judge(unit.method, split, lambda: prepared(split, request))
-    own = Unit(unit.experiment, unit.benchmark, unit.method, unit.split, "train")
-    return _own_row(own, split, metrics, attempts=1.0)
+def _reference_row(unit: Unit, split: Split) -> dict[str, Any]:
+    """Write the row of random or oracle, which promise nothing."""
+    metrics = realise(split.test, shares_of(unit.method, split, None))
+    return _own_row(replace(unit, setting="train"), split, metrics, attempts=1.0)
 
 
 def _row(
@@ -220,9 +220,8 @@ def _row(
     metrics = Metrics(
         accuracy, oracle, accuracy / oracle if oracle > 0 else None, real.cost / n if cost_known else None, n_test=n
     )
-    own = Unit(unit.experiment, unit.benchmark, unit.method, unit.split, setting)
     return _own_row(
-        own, split, metrics, promised_accuracy=promised.accuracy / n,
+        replace(unit, setting=setting), split, metrics, promised_accuracy=promised.accuracy / n,
         promised_cost_usd=promised.cost / n if cost_known else None, verifier=verifier, aware=aware,
         attempts=real.attempts / n, train_accuracy=None if known is None else known.accuracy / max(known.tasks, 1),
         train_cost_usd=None if known is None else known.cost / max(known.tasks, 1),
@@ -234,4 +233,4 @@ def _own_row(own: Unit, split: Split, metrics: Metrics, **known: Any) -> dict[st
     keys = ("promised_accuracy", "promised_cost_usd", "train_accuracy", "train_cost_usd")
     usual = {**dict.fromkeys(keys), "verifier": "perfect", "aware": True}
     per_task = metrics.cost_usd is not None and not bool(split.test.cells.cost_is_route_mean.any())
-    return row(own, metrics, split.train, None, cost_per_task=per_task, **(usual | known))
+    return line(own, metrics, split.train, None, cost_per_task=per_task, **(usual | known))

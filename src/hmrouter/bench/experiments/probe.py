@@ -23,7 +23,7 @@ from hmrouter.bench.buying import BUYERS, Bools, bought
 from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
 from hmrouter.bench.experiments.probe_report import BOUGHT, SEEN, probe_figures, probe_sentence, probe_tables
 from hmrouter.bench.experiments.quick import Quick
-from hmrouter.bench.judge.evaluate import dense
+from hmrouter.bench.judge.choices import dense
 from hmrouter.bench.judge.history import believed, others
 from hmrouter.evidence.cells import Ints
 from hmrouter.evidence.dataset import Dataset, hash_rank

@@ -20,7 +20,7 @@ import numpy as np
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.benchmarks.cells import outcomes_of
 from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
-from hmrouter.bench.experiments.common import prepared, split_of
+from hmrouter.bench.experiments.path import embedded, split_of
 from hmrouter.bench.experiments.representations_report import family_tables, nearest_sentence, vector_figure
 from hmrouter.bench.harness_vectors import cosines, vectors_of
 from hmrouter.bench.judge.history import others
@@ -57,7 +57,7 @@ class Representations(Experiment):
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Vectors of the harnesses of known design, as cosines."""
         split = joined(tuple(request.benchmarks), request.seed, unit.split)
-        training, _ = prepared(split, request)
+        training, _ = embedded(split, request)
         families = {h: HarnessDescriptions().family(h) for h in split.train.harnesses}
         names = [h for h, family in families.items() if family in FAMILIES]
         if len(names) < 3:

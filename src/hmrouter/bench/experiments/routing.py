@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
-from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
-from hmrouter.bench.experiments.judged import judge
+from hmrouter.bench.experiments.path import ALL_METHODS, fit, product_of, row, split_of
 from hmrouter.bench.experiments.summaries import (
     accuracy_table,
     compared,
@@ -17,6 +16,7 @@ from hmrouter.bench.experiments.summaries import (
     distinct,
     overall_difference,
 )
+from hmrouter.bench.judge.choices import shares_of
 
 
 class Routing(Experiment):
@@ -32,7 +32,9 @@ class Routing(Experiment):
 
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit, choose, compare."""
-        return [judge(unit, split_of(benchmark, request.seed, unit.split), request).row]
+        split = split_of(benchmark, request.seed, unit.split)
+        found = fit(unit.method, split, request, self.sources(benchmark, request))
+        return [row(unit, split, shares_of(unit.method, split, found), found)]
 
     def headline(self, rows: Sequence[Row]) -> str:
         """The two scorers and the strongest baselines against the best fixed pair."""

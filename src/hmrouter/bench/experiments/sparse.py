@@ -10,8 +10,7 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Cell, Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
-from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
-from hmrouter.bench.experiments.judged import judge
+from hmrouter.bench.experiments.path import ALL_METHODS, fit, product_of, row, split_of
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.experiments.summaries import (
     ACCURACY,
@@ -24,6 +23,7 @@ from hmrouter.bench.experiments.summaries import (
     mean_of,
     overall_difference,
 )
+from hmrouter.bench.judge.choices import shares_of
 from hmrouter.evidence.dataset import Dataset, Split, hash_rank
 
 SETTINGS = ("full", "tasks10", "tasks20", "tasks30", "routes2-5", "tasks20_routes2-5")
@@ -45,7 +45,8 @@ class Sparse(Experiment):
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Thin the training side, then as in `routing`."""
         split = thinned(split_of(benchmark, request.seed, unit.split), unit.setting, request.seed)
-        return [judge(unit, split, request).row]
+        found = fit(unit.method, split, request, self.sources(benchmark, request))
+        return [row(unit, split, shares_of(unit.method, split, found), found)]
 
     def headline(self, rows: Sequence[Row]) -> str:
         """The two scorers and the strongest baseline where each task was run on few routes."""

@@ -16,10 +16,11 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
-from hmrouter.bench.experiments.common import product_of, row, split_of
+from hmrouter.bench.experiments.path import line, product_of, row, split_of
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.experiments.transfer_report import loss_figure, loss_sentence, pair_figures, transfer_tables
-from hmrouter.bench.judge.evaluate import Metrics, choose, dense, realise
+from hmrouter.bench.judge.choices import best_among, dense
+from hmrouter.bench.judge.evaluate import Metrics
 from hmrouter.bench.moved_choices import Move, any_of, best_moved, best_of, exchanged, moves, one_model
 from hmrouter.errors import InputError
 from hmrouter.evidence.dataset import Dataset, Split
@@ -67,7 +68,7 @@ class Transfer(Experiment):
             raise InputError("on the test tasks of this split no two harnesses were run with the same two models")
         accuracy, oracle = np.mean(levels, axis=0).tolist()
         metrics = Metrics(accuracy, oracle, accuracy / oracle if oracle else None, None, n_test=len(split.test.tasks))
-        return [row(unit, metrics, split.train, None, moves=len(levels), loss=oracle - accuracy, pairs=None)]
+        return [line(unit, metrics, split.train, None, moves=len(levels), loss=oracle - accuracy, pairs=None)]
 
     def headline(self, rows: Sequence[Row]) -> str:
         """The mean loss beside that of the exchanged world."""
@@ -110,6 +111,5 @@ def _pairs(unit: Unit, data: Dataset) -> dict[str, Any]:
         for route, mean in zip(data.routes, data.route_means().tolist(), strict=True)
         if not np.isnan(mean)
     ]
-    order = np.arange(len(data.routes))
-    metrics = realise(data, choose(dense(data), ~np.isnan(dense(data)), order))
-    return row(unit, metrics, data, None, moves=None, loss=None, pairs=pairs) | {"n_train": 0}
+    shares = best_among(data, dense(data), np.arange(len(data.routes)))
+    return row(unit, Split(0, data, data), shares, None, moves=None, loss=None, pairs=pairs) | {"n_train": 0}

@@ -9,21 +9,17 @@ the hidden routes stands beside the others, and everything is repeated with rout
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
-import numpy as np
-
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Unit
-from hmrouter.bench.experiments.choices import best_among, blind_among, row_of, share_of
-from hmrouter.bench.experiments.common import prepared, product_of, split_of
 from hmrouter.bench.experiments.hiding import OBSERVED, SETTINGS, hidden_split
+from hmrouter.bench.experiments.path import fit, product_of, row, split_of
 from hmrouter.bench.experiments.unseen_report import hardest_sentence, level_figures, level_tables
-from hmrouter.bench.judge.evaluate import Predictions, dense, predict, tie_order, uniform
-from hmrouter.bench.judge.history import informed
-from hmrouter.errors import InputError
+from hmrouter.bench.judge.choices import blind_among, share_of, shares_of
+from hmrouter.bench.judge.predict import Predictions
+from hmrouter.evidence.dataset import Split
 
 
 class Unseen(Experiment):
@@ -34,7 +30,7 @@ class Unseen(Experiment):
     methods: ClassVar[Sequence[str]] = (
         "random", "fixed", "component_average", "hm", "hm_observed", "safe_alone", "safe", "blind", "oracle"
     )  # fmt: skip
-    own_methods: ClassVar[Mapping[str, str]] = {"hm_observed": "hm", "blind": ""}
+    own_methods: ClassVar[Mapping[str, str]] = {"hm_observed": "hm", "blind": "random"}
 
     def refusal(self, benchmark: Benchmark) -> str:
         """Two routes leave no choice once one of them is hidden."""
@@ -46,31 +42,18 @@ class Unseen(Experiment):
 
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Hide, fit, choose."""
-        split = hidden_split(split_of(benchmark, request.seed, unit.split), unit.setting, request.seed)
-        train, test = split.train, split.test
-        if not len(test.cells):
-            raise InputError("the test side of this split has no outcome")
-        hidden, found = ~train.observed, None
-        if unit.method == "random":
-            shares = uniform(test)
-        elif unit.method == "blind":
-            shares = blind_among(test, hidden)
+        split = split_of(benchmark, request.seed, unit.split)
+        shown = hidden_split(split, unit.setting, request.seed)
+        found = _fit_once(self.behind(unit.method), split, shown, request, self.sources(benchmark, request))
+        hidden = ~shown.train.observed
+        if unit.method == "blind":
+            shares = blind_among(shown.test, hidden)
         else:
-            if unit.method == "oracle":
-                value = dense(test)
-            else:
-                scorer = self.own_methods.get(unit.method, unit.method)
-                hashable = replace(request, benchmarks=tuple(request.benchmarks), methods=())
-                found = _predicted(scorer, benchmark, unit.split, unit.setting, hashable)
-                value = found.merit
-            allowed = train.observed if unit.method in OBSERVED else np.ones(len(test.routes), dtype=bool)
-            shares = best_among(test, value, allowed, tie_order(train))
-        extra = {
-            "n_routes": len(train.routes),
-            "n_hidden": int(hidden.sum()),
-            "hidden_picked": share_of(hidden, shares),
-        }
-        return [row_of(unit, train, test, shares, found, **extra)]
+            shares = shares_of(unit.method, shown, found, ~hidden if unit.method in OBSERVED else None)
+        return [
+            row(unit, shown, shares, found, n_routes=len(shown.train.routes), n_hidden=int(hidden.sum()),
+                hidden_picked=share_of(hidden, shares))
+        ]  # fmt: skip
 
     def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Both ways of hiding, differences, and the benchmarks at 90%."""
@@ -86,9 +69,8 @@ class Unseen(Experiment):
 
 
 @lru_cache(maxsize=2)
-def _predicted(method: str, benchmark: Benchmark, number: int, setting: str, request: RunRequest) -> Predictions:
-    """One fit for `hm` and `hm_observed`, which follow each other. Texts are not hidden, so vectors stay the same."""
-    split = split_of(benchmark, request.seed, number)
-    training, x_test = prepared(split, request)
-    seen = replace(training, data=hidden_split(split, setting, request.seed).train)
-    return predict(method, informed(seen, method, benchmark, request.benchmarks), x_test, split.test)
+def _fit_once(
+    method: str, split: Split, shown: Split, request: RunRequest, sources: tuple[Benchmark, ...]
+) -> Predictions | None:
+    """Fit once for `hm` and `hm_observed`, which follow each other."""
+    return fit(method, split, request, sources, shown.train)

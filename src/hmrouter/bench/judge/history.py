@@ -42,20 +42,25 @@ def others(benchmark: Benchmark, benchmarks: Iterable[Benchmark]) -> tuple[Bench
     return tuple(b for b in benchmarks if b != benchmark and not _share(*sorted((b, benchmark), key=lambda b: b.path)))
 
 
-def listens(method: str) -> bool:
-    """Whether a method's scorer is one in which other suites have a say."""
+def listens(method: str | Scorer) -> bool:
+    """Tell whether a method's scorer is one in which other suites have a say."""
     try:
-        scorer: type[Scorer] = METHODS.load(method)
+        scorer = METHODS.load(method) if isinstance(method, str) else method
     except HMRouterError:  # a reference has no class; a plug-in that cannot be imported fails in its unit
         return False
     return getattr(scorer, "listens", False)
 
 
-def informed(training: Training, method: str, benchmark: Benchmark, benchmarks: Iterable[Benchmark]) -> Training:
-    """The training set with what the other benchmarks say, for a method that listens to it."""
+def informed(
+    training: Training, method: str | Scorer, sources: Sequence[Benchmark], sides: Sequence[Dataset] | None = None
+) -> Training:
+    """Add what other benchmarks say to a training set, for a method that listens to it.
+
+    `sides` are the parts of the sources' outcomes that may be known; without them, all are.
+    """
     if not listens(method):
         return training
-    return replace(training, belief=believed(others(benchmark, benchmarks)))
+    return replace(training, belief=believed(sources) if sides is None else believed_of(sides, sources))
 
 
 def believed(sources: Sequence[Benchmark]) -> SuiteBelief | None:

@@ -33,7 +33,6 @@ class UnitKeys:
         """Unit, seed, data, and the versions of all code between them."""
         request: RunRequest = self._requests[unit.experiment]
         experiment = self._experiments[unit.experiment]
-        behind = experiment.own_methods.get(unit.method, unit.method)
         also = {b.name: b.hash for b in experiment.reads(unit, request)}
         return {
             **asdict(unit),
@@ -41,7 +40,7 @@ class UnitKeys:
             "data": self._data[unit.experiment][unit.benchmark],
             "embedder": [request.embedder, _version(EMBEDDERS, request.embedder), self._identity[unit.experiment]],
             "experiment_version": _version(EXPERIMENTS, unit.experiment),
-            "method_version": _version(METHODS, behind),
+            "method_version": _version(METHODS, experiment.behind(unit.method)),
             "libraries": self._libraries,
         } | ({"also": also, "also_version": _history_version()} if also else {})
 

@@ -34,7 +34,7 @@ def run_unit(unit: Unit, requests: Requests) -> Finished:
     start = time.perf_counter()
     try:
         request = requests[unit.experiment]
-        benchmark = next(b for b in request.benchmarks if b.name == unit.benchmark)
+        benchmark = request.benchmark(unit.benchmark)
         with threadpool_limits(1):
             rows = EXPERIMENTS.load(unit.experiment)().run(unit, benchmark, request)
         # As they will be read from the cache and from results.json; NaN has no place there.
