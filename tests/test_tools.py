@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hmrouter.bench.experiments import every_experiment
-from hmrouter.bench.experiments.base import Interval, ReportTable
+from hmrouter.bench.report.parts import Interval, ReportTable
 
 TOOLS = Path(__file__).parent.parent / "tools"
 

@@ -8,7 +8,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from hmrouter.bench.experiments.base import Cell, Interval, ReportTable
+from hmrouter.bench.report.parts import Cell, Interval, ReportTable
 
 PAPER: dict[str, Any] = tomllib.loads((Path(__file__).parent / "paper.toml").read_text(encoding="utf-8"))
 

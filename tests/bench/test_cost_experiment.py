@@ -11,7 +11,8 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.cost import LAMBDAS, costed_pool
+from hmrouter.bench.experiments.cost.experiment import LAMBDAS
+from hmrouter.bench.experiments.cost.pool import costed_pool
 from hmrouter.bench.judge.choices import dense
 
 Plant = Callable[..., Path]

@@ -13,9 +13,9 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import RunRequest
-from hmrouter.bench.experiments.fewshot import FewShot
-from hmrouter.bench.experiments.fewshot_report import label
-from hmrouter.bench.experiments.newcomers import REVEALED, missed, oracle_loss, probed, routes_of
+from hmrouter.bench.experiments.fewshot.experiment import FewShot
+from hmrouter.bench.experiments.fewshot.newcomers import REVEALED, missed, oracle_loss, probed, routes_of
+from hmrouter.bench.experiments.fewshot.report import label
 from hmrouter.bench.experiments.path import embedded, split_of
 from hmrouter.bench.judge.predict import predict
 from hmrouter.scorers.fixed import Fixed

@@ -13,7 +13,7 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import RunRequest, Unit
-from hmrouter.bench.experiments.heldout import HeldOut, heldout_split
+from hmrouter.bench.experiments.heldout.experiment import HeldOut, heldout_split
 from hmrouter.bench.run.suite import plan_suite
 from hmrouter.bench.run.unit_keys import UnitKeys
 from hmrouter.errors import InputError

@@ -12,7 +12,7 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import RunRequest, Unit
-from hmrouter.bench.experiments.mixed import Mixed, elsewhere, groups_of, joined_split
+from hmrouter.bench.experiments.mixed.experiment import Mixed, elsewhere, groups_of, joined_split
 from hmrouter.bench.run.unit_keys import UnitKeys
 
 FORMAT = Path(__file__).parents[2] / "docs" / "results-format.md"

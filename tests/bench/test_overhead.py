@@ -11,7 +11,7 @@ import pytest
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.base import RunRequest
-from hmrouter.bench.experiments.overhead import present_embedders
+from hmrouter.bench.experiments.overhead.experiment import present_embedders
 
 Plant = Callable[..., Path]
 RowsOf = Callable[..., list[dict[str, Any]]]

@@ -13,10 +13,10 @@ import pytest
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import RunRequest
 from hmrouter.bench.experiments.path import embedded, split_of
-from hmrouter.bench.experiments.plan import LAMBDAS, NOISY, PERFECT, Plans, Side, priced_split
-from hmrouter.bench.experiments.plan_report import plan_figures, plan_sentence, plan_tables
+from hmrouter.bench.experiments.plan.experiment import LAMBDAS, NOISY, PERFECT, Plans, Side, priced_split
+from hmrouter.bench.experiments.plan.replay import Outlook
+from hmrouter.bench.experiments.plan.report import plan_figures, plan_sentence, plan_tables
 from hmrouter.bench.judge.choices import dense
-from hmrouter.bench.planning import Outlook
 from hmrouter.plan.difficulty import Difficulty
 from hmrouter.types import Outcome, Route, Task
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.buying import BUYERS, bought
 from hmrouter.bench.experiments.base import RunRequest
-from hmrouter.bench.experiments.probe import Probe, newcomers
-from hmrouter.bench.experiments.probe_report import BOUGHT, SEEN, probe_figures, probe_sentence, probe_tables
+from hmrouter.bench.experiments.probe.buying import BOUGHT, BUYERS, SEEN, bought
+from hmrouter.bench.experiments.probe.experiment import Probe, newcomers
+from hmrouter.bench.experiments.probe.report import probe_figures, probe_sentence, probe_tables
 
 Plant = Callable[..., Path]
 ROUTES = [(f"m{i}", f"h{j}") for i in range(4) for j in range(2)]

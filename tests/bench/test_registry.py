@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.benchmarks.registry import PaperBenchmark, benchmarks, count_rectangles, observed_routes, status
+from hmrouter.bench.benchmarks.rectangles import count_rectangles
+from hmrouter.bench.benchmarks.registry import PaperBenchmark, benchmarks, observed_routes, status
 from hmrouter.errors import LogError
 from hmrouter.names import Names
 from hmrouter.types import Route

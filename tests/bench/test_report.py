@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.experiments.base import Cell, Figure, Interval, ReportTable, Series
 from hmrouter.bench.report.cells import DASH, Mark, marks, show
 from hmrouter.bench.report.html import render_html
 from hmrouter.bench.report.index import NO_LINE, entries_of, render_index, write_index
 from hmrouter.bench.report.markdown import plain, render_markdown, table_markdown
 from hmrouter.bench.report.page import Page, Section
+from hmrouter.bench.report.parts import Cell, Figure, Interval, ReportTable, Series
 from hmrouter.bench.report.write import write_report
 from hmrouter.errors import OutputError
 

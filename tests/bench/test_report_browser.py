@@ -12,8 +12,8 @@ from threading import Thread
 
 import pytest
 
-from hmrouter.bench.experiments.base import Figure, Interval, ReportTable, Series
 from hmrouter.bench.report.page import Page, Section
+from hmrouter.bench.report.parts import Figure, Interval, ReportTable, Series
 from hmrouter.bench.report.write import write_report
 
 pytestmark = pytest.mark.heavy

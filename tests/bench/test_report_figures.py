@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.experiments.base import Figure, ReportTable, Series
 from hmrouter.bench.report.figures import draw
 from hmrouter.bench.report.html import render_html
 from hmrouter.bench.report.page import Page, Section, figure_files
+from hmrouter.bench.report.parts import Figure, ReportTable, Series
 from hmrouter.bench.report.styles import METHODS, styles_of
 from hmrouter.bench.report.write import write_report
 from hmrouter.errors import UnknownName

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
 from hmrouter.bench.experiments.base import RunRequest
-from hmrouter.bench.experiments.representations import apart, joined
-from hmrouter.bench.experiments.representations_report import mean_cosines
-from hmrouter.bench.harness_vectors import (
+from hmrouter.bench.experiments.representations.experiment import apart, joined
+from hmrouter.bench.experiments.representations.harness_vectors import (
     cosines,
     expected_agreement,
     family_agreement,
@@ -25,6 +24,7 @@ from hmrouter.bench.harness_vectors import (
     shuffled_share,
     vectors_of,
 )
+from hmrouter.bench.experiments.representations.report import mean_cosines
 from hmrouter.bench.run.unit_keys import UnitKeys
 from hmrouter.errors import InputError
 from hmrouter.features.lsa import LSA

@@ -11,8 +11,9 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Interval, RunRequest
-from hmrouter.bench.moved_choices import Move, best_moved, exchanged, moves, one_model
+from hmrouter.bench.experiments.base import RunRequest
+from hmrouter.bench.experiments.transfer.moved_choices import Move, best_moved, exchanged, moves, one_model
+from hmrouter.bench.report.parts import Interval
 from hmrouter.types import Route
 
 Plant = Callable[..., Path]

@@ -12,10 +12,10 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import RunRequest
-from hmrouter.bench.experiments.hiding import LEVELS, SETTINGS, hidden_split, ranked_routes
 from hmrouter.bench.experiments.path import split_of
-from hmrouter.bench.experiments.unseen import Unseen
-from hmrouter.bench.experiments.unseen_report import label
+from hmrouter.bench.experiments.unseen.experiment import Unseen
+from hmrouter.bench.experiments.unseen.hiding import LEVELS, SETTINGS, hidden_split, ranked_routes
+from hmrouter.bench.experiments.unseen.report import label
 from hmrouter.bench.judge.choices import best_among, blind_among, dense, share_of, uniform
 from hmrouter.bench.run.suite import plan_suite, units_of
 from hmrouter.errors import UnknownName

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from itertools import combinations, product
-from math import comb
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -120,18 +119,6 @@ def observed_routes(directory: Path) -> frozenset[Route]:
         else:
             written.add((cells[at["model"]], cells[at["harness"]]))
     return frozenset(_canonical(model, harness) for model, harness in written)
-
-
-def count_rectangles(routes: Iterable[Route]) -> int:
-    """How many choices of two models and two harnesses have all four of their routes among these.
-
-    >>> count_rectangles(Route(m, h) for m in ("a", "b", "c") for h in ("x", "y"))
-    3
-    """
-    models: dict[str, set[str]] = {}
-    for route in routes:
-        models.setdefault(route.harness, set()).add(route.model)
-    return sum(comb(len(one & other), 2) for one, other in combinations(models.values(), 2))
 
 
 def _benchmark(entry: Mapping[str, Any], ways: Mapping[str, str]) -> PaperBenchmark:

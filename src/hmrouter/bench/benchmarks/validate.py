@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hmrouter.bench.benchmarks.registry import count_rectangles
+from hmrouter.bench.benchmarks.rectangles import count_rectangles
 from hmrouter.errors import LogError
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.logs.base import Refusals, Request, problem

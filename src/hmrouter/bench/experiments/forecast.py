@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Cell, Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
+from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
 from hmrouter.bench.experiments.path import ALL_METHODS, embedded, fit, product_of, row, split_of
 from hmrouter.bench.experiments.sparse import thinned
 from hmrouter.bench.experiments.summaries import benchmark_means, distinct, known, mean_of
 from hmrouter.bench.judge.choices import shares_of
 from hmrouter.bench.judge.forecasts import auc, brier, log_loss
 from hmrouter.bench.judge.predict import route_intervals
+from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.calibration_error import BINS, ece, reliability
 

@@ -31,6 +31,8 @@ from hmrouter.store import OutcomeStore
 ALL_METHODS = ("random", "fixed", "component_average", "knn", "mirt", "irtnet", "avengers", "embedllm",
                "component_only", "hm", "safe_alone", "safe", "oracle")  # fmt: skip
 """In the order of the tables: the references first and last, the product's own before the oracle."""
+BY_ROUTE = ("fixed", "knn", "mirt", "irtnet", "avengers", "avengers_pro", "embedllm")
+"""Methods that know a route only by its own outcomes."""
 
 
 def product_of(experiment: str, request: RunRequest, settings: Sequence[str] = ("",)) -> list[Unit]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
+from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
 from hmrouter.bench.experiments.path import ALL_METHODS, fit, product_of, row, split_of
 from hmrouter.bench.experiments.summaries import (
     accuracy_table,
@@ -17,6 +17,7 @@ from hmrouter.bench.experiments.summaries import (
     overall_difference,
 )
 from hmrouter.bench.judge.choices import shares_of
+from hmrouter.bench.report.parts import Figure, ReportTable, Series
 
 
 class Routing(Experiment):

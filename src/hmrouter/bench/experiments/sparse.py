@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Cell, Experiment, Figure, ReportTable, Row, RunRequest, Series, Unit
+from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
 from hmrouter.bench.experiments.path import ALL_METHODS, fit, product_of, row, split_of
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.experiments.summaries import (
@@ -24,6 +24,7 @@ from hmrouter.bench.experiments.summaries import (
     overall_difference,
 )
 from hmrouter.bench.judge.choices import shares_of
+from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
 from hmrouter.evidence.dataset import Dataset, Split, hash_rank
 
 SETTINGS = ("full", "tasks10", "tasks20", "tasks30", "routes2-5", "tasks20_routes2-5")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
-from hmrouter.bench.experiments.base import Cell, Interval, ReportTable
+from hmrouter.bench.report.parts import Cell, Interval, ReportTable
 
 DASH: Final = "\N{EN DASH}"
 """Stands for "does not apply" and "could not be computed"."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hmrouter.bench.experiments.base import Figure, Series
 from hmrouter.bench.report.cells import MINUS
 from hmrouter.bench.report.labels import name_points
+from hmrouter.bench.report.parts import Figure, Series
 from hmrouter.bench.report.styles import SOLID, Style, styles_of
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
 
-from hmrouter.bench.experiments.base import Figure, Interval, ReportTable
 from hmrouter.bench.report.cells import Mark, is_numeric, marks, not_ranked, number_of, show
 from hmrouter.bench.report.figures import draw
 from hmrouter.bench.report.page import Page, Section, figure_files, reading_hint
+from hmrouter.bench.report.parts import Figure, Interval, ReportTable
 from hmrouter.errors import MissingExtra
 
 WIDE = 6

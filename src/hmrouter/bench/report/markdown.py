@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from hmrouter.bench.experiments.base import ReportTable
 from hmrouter.bench.report.cells import Mark, is_numeric, marks, not_ranked, show
 from hmrouter.bench.report.page import Page, reading_hint
+from hmrouter.bench.report.parts import ReportTable
 
 # Markdown has no underline that all readers know, so the second best is in italics.
 SIGNS = {Mark.BEST: "**", Mark.SECOND: "_"}

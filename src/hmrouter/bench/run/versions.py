@@ -14,9 +14,9 @@ from pathlib import Path
 from types import ModuleType
 
 # What only presents rows, names classes or keeps vectors: changing it changes no result.
-PRESENTATION = {"tables", "figures", "headline", "quick", "ReportTable", "Series", "Figure", "Interval"}
+PRESENTATION = {"tables", "figures", "headline", "quick"}
 WITHOUT_EFFECT = re.compile(
-    r"hmrouter\.(store|bench\.(methods|judge\.(budgets|history|statistics)|experiments\.(summaries|quick|\w+_report)))(\.|$)"
+    r"hmrouter\.(store|bench\.(methods|report|judge\.history|experiments\.(summaries|quick|\w+\.report)))(\.|$)"
 )
 
 

@@ -1,0 +1,91 @@
+"""`interaction` (Table interaction, Fig. learned_representations b): what the interaction term knows.
+
+For two models and two harnesses, does the difference between the harnesses change with the model, and was that
+predicted? A contrast is measured on the test tasks of a split that all four pairs were run on. Agreement in sign counts
+where the contrast is resolved: 1.96 standard errors, paired by task, from 0. Everything is compared within a split:
+in averages over splits the test tasks of one are training tasks of another, and even noise agrees with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hmrouter.bench.benchmarks.benchmark import Benchmark
+from hmrouter.bench.benchmarks.rectangles import rectangles
+from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
+from hmrouter.bench.experiments.interaction.contrasts import Contrast, contrasts, correlation, sign_agreement
+from hmrouter.bench.experiments.interaction.deviations import deviations
+from hmrouter.bench.experiments.interaction.report import deviation_figures, interaction_tables, main_finding
+from hmrouter.bench.experiments.path import embedded, fit, product_of, row, split_of
+from hmrouter.bench.experiments.quick import Quick
+from hmrouter.bench.judge.choices import dense, shares_of
+from hmrouter.bench.report.parts import Figure, ReportTable
+
+NOTHING: dict[str, Any] = {"sign_agreement": None, "pearson": None, "contrasts": [], "deviations": []}
+"""What is known of a method that predicts nothing."""
+
+
+class Interaction(Experiment):
+    """The component-only scorer against the full one."""
+
+    name: ClassVar[str] = "interaction"
+    title: ClassVar[str] = "What the interaction term adds"
+    methods: ClassVar[Sequence[str]] = ("random", "fixed", "component_average", "component_only", "hm", "safe",
+                                        "oracle")  # fmt: skip
+    quick: ClassVar[Quick] = Quick(splits=None)
+
+    def refusal(self, benchmark: Benchmark) -> str:
+        """Without a rectangle there is nothing to look at."""
+        data = benchmark.data()
+        routes = [r for r, seen in zip(data.routes, data.observed, strict=True) if seen]
+        return "" if rectangles(routes) else "no two models were run on the same two harnesses"
+
+    def units(self, request: RunRequest) -> list[Unit]:
+        """One per benchmark, split and method."""
+        return product_of(self.name, request)
+
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
+        """Fit as in `routing`, then hold predicted contrasts and deviations against the observed ones."""
+        split = split_of(benchmark, request.seed, unit.split)
+        routes, observed = split.test.routes, dense(split.test)
+        found = fit(unit.method, split, request, self.sources(benchmark, request))
+        judged = row(unit, split, shares_of(unit.method, split, found), found)
+        if found is None:
+            return [judged | _counts(contrasts(routes, observed, np.zeros(observed.shape))) | NOTHING]
+        measured = contrasts(routes, observed, found.success)
+        logits = found.scorer.score(embedded(split, request)[1], routes)
+        return [
+            judged
+            | _counts(measured)
+            | {
+                "sign_agreement": sign_agreement(measured),
+                "pearson": correlation(measured),
+                "contrasts": [
+                    [*c.rectangle.models, *c.rectangle.harnesses, c.tasks, c.observed, c.error, c.predicted]
+                    for c in measured
+                ],
+                "deviations": [
+                    [d.route.model, d.route.harness, d.observed, d.predicted]
+                    for d in deviations(routes, observed, logits)
+                ],
+            }
+        ]
+
+    def headline(self, rows: Sequence[Row]) -> str:
+        """Sign agreement with and without the interaction term."""
+        return main_finding(rows)
+
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
+        """The paper's table over all rectangles, and its parts per benchmark."""
+        return interaction_tables(rows)
+
+    def figures(self, rows: Sequence[Row]) -> list[Figure]:
+        """Predicted against observed deviations, pair by pair."""
+        return deviation_figures(rows)
+
+
+def _counts(found: Sequence[Contrast]) -> dict[str, Any]:
+    return {"rectangles": len(found), "resolved": sum(c.resolved for c in found)}

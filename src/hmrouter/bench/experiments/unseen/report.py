@@ -1,0 +1,108 @@
+"""The tables and figures of `unseen`: how routing does when some routes were never run, from rows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hmrouter.bench.experiments.base import Row
+from hmrouter.bench.experiments.summaries import (
+    ACCURACY,
+    accuracy_table,
+    benchmark_means,
+    distinct,
+    known,
+    mean_of,
+    overall_difference,
+)
+from hmrouter.bench.experiments.unseen.hiding import BEST_FIRST, LEVELS, OBSERVED, RANDOM
+from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
+
+PAIRS = (("hm", "hm_observed"), ("hm", "blind"), ("hm", "component_average"), ("hm", "fixed"),
+         ("safe", "fixed"), ("safe", "blind"))  # fmt: skip
+"""The differences worth an interval: what access to hidden routes brings, and what of it a blind pick brings too."""
+
+
+def level_tables(rows: Sequence[Row]) -> list[ReportTable]:
+    """The paper's table, the same with routes hidden at random, differences, and the benchmarks at 90%."""
+    out = [_levels_table(rows, order) for order in (BEST_FIRST, RANDOM)]
+    pairs = [(a, b) for a, b in PAIRS if {a, b} <= set(distinct(rows, "method"))]
+    body: list[list[Cell]] = [
+        [setting, *(overall_difference(rows, a, b, setting=setting) for a, b in pairs)]
+        for setting in distinct(rows, "setting")
+    ]
+    if pairs:
+        note = (
+            "Points of normalised accuracy, with 95% intervals for other benchmarks like these. What beats the "
+            "visible routes best-first but not a blind pick has learned nothing about the hidden ones."
+        )
+        columns = ["hidden", *(f"{label(a)} above {label(b)}" for a, b in pairs)]
+        out.append(ReportTable("Hidden routes: differences", columns, body, note))
+    for setting in (f"{order} 90%" for order in (BEST_FIRST, RANDOM)):
+        if known(rows, ACCURACY, setting=setting):
+            out.append(accuracy_table(rows, f"Normalised accuracy, {setting} hidden", setting=setting))
+    return out
+
+
+def level_figures(rows: Sequence[Row]) -> list[Figure]:
+    """Accuracy against how much is hidden, for both ways of hiding."""
+    out = []
+    for order, how in ((BEST_FIRST, "the best routes hidden first"), (RANDOM, "routes hidden at random")):
+        series = []
+        for method in distinct(rows, "method"):
+            level = [_level(rows, f"{order} {name}", method) for name in LEVELS]
+            points = [(float(i), y) for i, y in enumerate(level) if y is not None]
+            if points:
+                series.append(Series(label(method), *zip(*points, strict=True)))
+        if series:
+            out.append(
+                Figure(
+                    f"unseen_{order.replace('-', '_')}", f"Routing with {how}", "lines", "routes hidden",
+                    "percent of the oracle's accuracy", series, x_names=LEVELS,
+                    note="Mean of benchmarks. random (hidden) picks blindly among the routes that were never run.",
+                )
+            )  # fmt: skip
+    return out
+
+
+def hardest_sentence(rows: Sequence[Row]) -> str:
+    """What a blind pick gets where the paper's protocol is hardest."""
+    setting = f"{BEST_FIRST} 90%"
+    found = {m: _level(rows, setting, m) for m in ("hm", "blind", "safe", "fixed")}
+    said = [f"{label(m)} {value:.1f}" for m, value in found.items() if value is not None]
+    return f"90% of the routes hidden, best first, percent of the oracle: {', '.join(said)}." if said else ""
+
+
+def label(method: str) -> str:
+    """A method with what it may choose among, as the paper's table writes it.
+
+    >>> label("hm_observed"), label("safe"), label("blind")
+    ('hm (observed)', 'safe (all)', 'random (hidden)')
+    """
+    if method == "blind":
+        return "random (hidden)"
+    return f"{method.removesuffix('_observed')} ({'observed' if method in OBSERVED else 'all'})"
+
+
+def _levels_table(rows: Sequence[Row], order: str) -> ReportTable:
+    own = [r for r in rows if r["setting"].startswith(f"{order} ")]
+    methods = distinct(own, "method")
+    body: list[list[Cell]] = [
+        [level, *(_level(own, f"{order} {level}", m) for m in methods)]
+        for level in LEVELS
+        if known(own, ACCURACY, setting=f"{order} {level}")
+    ]
+    how = "Best training means first" if order == BEST_FIRST else "In random order"
+    note = (
+        f"{how}; percent of the full pool's oracle, mean of {len(distinct(own, 'benchmark'))} benchmarks and their "
+        "splits. (all): may choose hidden routes; (observed): may not. random (hidden) is the method `blind`: any of "
+        "the hidden routes."
+    )
+    columns = ["hidden", *map(label, methods)]
+    return ReportTable(
+        f"Hidden routes, {order}", columns, body, note, best="row", unranked=(label("random"), label("oracle"))
+    )
+
+
+def _level(rows: Sequence[Row], setting: str, method: str) -> float | None:
+    own = known(rows, ACCURACY, setting=setting)
+    return mean_of(benchmark_means(own, ACCURACY, method, 100.0).values())
