@@ -45,7 +45,7 @@ class PaperBenchmark:
         return tuple(_canonical(route.model, route.harness) for route in self.pool)
 
     def find(self, routes: Collection[Route]) -> dict[Route, Route]:
-        """Each route of the canonical pool that is among `routes` -> the one it is there.
+        """Map each route of the canonical pool that is among `routes` to the one it is there.
 
         >>> scicode = next(b for b in benchmarks() if b.id == "scicode")
         >>> there = Route("deepseek-r1-0528", "scicode-zero-shot-agent")
@@ -64,7 +64,7 @@ class PaperBenchmark:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """A benchmark of the registry, a benchmark directory, or one as the other."""
+    """Tells whether a benchmark of the registry is at hand, and what a directory that is holds."""
 
     directory: str
     """The name of the benchmark directory."""
@@ -92,7 +92,7 @@ def benchmarks() -> tuple[PaperBenchmark, ...]:
 
 
 def status(data: Iterable[Path]) -> list[Presence]:
-    """What of the registry is present in these folders, in the paper's order, then the directories it does not know.
+    """List what of the registry these folders hold, in the paper's order, then the directories it does not know.
 
     A folder is a benchmark directory or holds some; a name found in two of them is listed twice.
     """

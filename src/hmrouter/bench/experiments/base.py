@@ -1,4 +1,4 @@
-"""What an experiment is: units of work that run anywhere, and tables and figures made of their rows alone.
+"""The contract of experiments: units of work that run anywhere, and tables and figures made of their rows alone.
 
 A unit is one method on one split of one benchmark. Its rows hold everything: tables and figures are recomputed from
 `results.json`, so nothing in a report can differ from the data behind it. A new experiment is one file with one class.
@@ -53,24 +53,24 @@ class RunRequest:
 
 
 class Experiment(ABC):
-    """One of the paper's tables or figures, or one of ours."""
+    """Makes one of the paper's tables or figures, or one of ours."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     methods: ClassVar[Sequence[str]]
-    """What is compared when nothing else is asked for."""
+    """Those that are compared when nothing else is asked for."""
     own_methods: ClassVar[Mapping[str, str]] = {}
     """Methods that only this experiment has -> the method of the registry that is behind each; empty: none."""
     quick: ClassVar[Quick] = Quick()
-    """What `--quick` does less of."""
+    """The limits of a run with `--quick`."""
 
     def refusal(self, benchmark: Benchmark) -> str:
-        """Why a benchmark cannot take part, in a few words; empty if it can."""
+        """Say why a benchmark cannot take part, in a few words; empty if it can."""
         return ""
 
     @abstractmethod
     def units(self, request: RunRequest) -> list[Unit]:
-        """Everything there is to do; the benchmarks of the request are those that can take part."""
+        """List everything there is to do; the benchmarks of the request are those that can take part."""
 
     @abstractmethod
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
@@ -89,13 +89,13 @@ class Experiment(ABC):
         return self.sources(request.benchmark(unit.benchmark), request) if listens(self.behind(unit.method)) else ()
 
     def headline(self, rows: Sequence[Row]) -> str:
-        """The main finding in one sentence for the index page, from rows alone; empty: there is none."""
+        """Say the main finding in one sentence for the index page, from rows alone; empty: there is none."""
         return ""
 
     @abstractmethod
     def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
-        """The tables, from rows alone."""
+        """Make the tables, from rows alone."""
 
     @abstractmethod
     def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """The figures, from rows alone."""
+        """Make the figures, from rows alone."""

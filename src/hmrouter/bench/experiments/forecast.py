@@ -23,7 +23,7 @@ SETTINGS = ("full", "routes2-5")
 
 
 class Forecast(Experiment):
-    """How good the predicted probabilities of success are, on all cells of the test tasks."""
+    """Measures how good predicted probabilities of success are, on all cells of the test tasks."""
 
     name: ClassVar[str] = "forecast"
     title: ClassVar[str] = "Correctness forecasting"
@@ -52,7 +52,7 @@ class Forecast(Experiment):
         ]  # fmt: skip
 
     def headline(self, rows: Sequence[Row]) -> str:
-        """AUC of those that stand for something."""
+        """Give the AUC of our two scorers and of the strongest baselines."""
         own, said = [r for r in rows if r["setting"] == distinct(rows, "setting")[0]], []
         for m in ("hm", "safe", "fixed", "embedllm"):
             value = mean_of(benchmark_means(own, "auc", m).values())

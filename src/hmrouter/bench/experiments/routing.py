@@ -21,7 +21,7 @@ from hmrouter.bench.report.parts import Figure, ReportTable, Series
 
 
 class Routing(Experiment):
-    """Which method chooses best."""
+    """Measures which method chooses best."""
 
     name: ClassVar[str] = "routing"
     title: ClassVar[str] = "Routing accuracy"

@@ -13,14 +13,12 @@ from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
 from hmrouter.bench.experiments.path import ALL_METHODS, fit, product_of, row, split_of
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.experiments.summaries import (
-    ACCURACY,
     accuracy_table,
-    benchmark_means,
     compared,
     difference_sentence,
     difference_table,
     distinct,
-    mean_of,
+    level,
     overall_difference,
 )
 from hmrouter.bench.judge.choices import shares_of
@@ -32,7 +30,7 @@ SETTINGS = ("full", "tasks10", "tasks20", "tasks30", "routes2-5", "tasks20_route
 
 
 class Sparse(Experiment):
-    """How methods do when little was run."""
+    """Measures how methods do when little was run."""
 
     name: ClassVar[str] = "sparse"
     title: ClassVar[str] = "Routing on thin evidence"
@@ -57,14 +55,14 @@ class Sparse(Experiment):
     def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Settings x methods on the mean of benchmarks, differences to Fixed, and each setting in full."""
         methods, others, settings = distinct(rows, "method"), compared(rows), distinct(rows, "setting")
-        level: list[list[Cell]] = []
+        levels: list[list[Cell]] = []
         above: list[list[Cell]] = []
         for setting in settings:
             own = [r for r in rows if r["setting"] == setting]
-            level.append([setting, *(mean_of(benchmark_means(own, ACCURACY, m, 100.0).values()) for m in methods)])
+            levels.append([setting, *(level(own, m) for m in methods)])
             above.append([setting, *(overall_difference(own, m) for m in others)])
         note = "Percent of the oracle's accuracy, mean of benchmarks and splits."
-        out = [ReportTable("Thin evidence: mean of benchmarks", ["setting", *methods], level, note, best="row")]
+        out = [ReportTable("Thin evidence: mean of benchmarks", ["setting", *methods], levels, note, best="row")]
         if others:
             note = "Points of normalised accuracy above Fixed, with 95% intervals for other benchmarks like these."
             out.append(ReportTable("Thin evidence: difference to Fixed", ["setting", *others], above, note))

@@ -50,6 +50,11 @@ def mean_of(cells: Iterable[float | None]) -> float | None:
     return float(np.mean(found)) if found and len(found) == len(values) else None
 
 
+def level(rows: Sequence[Row], method: str, **where: Any) -> float | None:
+    """Give a method's normalised accuracy in percent on the rows that match, mean of splits, then of benchmarks."""
+    return mean_of(benchmark_means(known(rows, ACCURACY, **where), ACCURACY, method, 100.0).values())
+
+
 def differences(rows: Sequence[Row], method: str, to: str = "fixed", **where: Any) -> dict[str, list[float]]:
     """Per benchmark, points of normalised accuracy of a method above another on the same splits."""
     out: dict[str, list[float]] = {}
@@ -111,7 +116,7 @@ def difference_table(rows: Sequence[Row], title: str, to: str = "fixed", **where
 
 
 def difference_sentence(rows: Sequence[Row], methods: Sequence[str], where: str, to: str = "fixed") -> str:
-    """How far these methods are above `to`, in the mean over benchmarks, in a sentence; empty if none of them ran."""
+    """Say how far these methods are above `to`, in the mean over benchmarks; empty if none of them ran."""
     said = []
     for m in methods:
         d = overall_difference(rows, m, to)

@@ -40,7 +40,7 @@ def show(cell: Cell, digits: int = 1) -> str:
 
 
 def number_of(cell: Cell) -> float | None:
-    """What a cell is sorted and ranked by, None for texts and empty cells."""
+    """Give the number that a cell is sorted and ranked by, None for texts and empty cells."""
     if isinstance(cell, Interval):
         cell = cell.value
     return None if cell is None or isinstance(cell, str) or math.isnan(cell) else float(cell)
@@ -53,7 +53,7 @@ def is_numeric(table: ReportTable, column: int) -> bool:
 
 
 def marks(table: ReportTable) -> dict[tuple[int, int], Mark]:
-    """The best and second-best cells by (row, column), as `Table.best` asks.
+    """The best and second-best cells by (row, column), as `ReportTable.best` asks.
 
     Numbers that read the same rank the same. Where all are equal nothing is marked. Means below a table (its footer)
     are ranked along their row, but do not compete with the rows that they are means of.

@@ -1,4 +1,4 @@
-"""What a report holds: what was run, what was left out, and the tables and figures of each experiment."""
+"""Holds a report: what was run, what was left out, and the tables and figures of each experiment."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ ENGINES = ("local", "ray")
 
 @dataclass(slots=True)
 class Results:
-    """What a run gave."""
+    """Holds what a run gave."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -37,13 +37,13 @@ class Results:
 
 
 class Watch(Protocol):
-    """Who is told how far a run is."""
+    """Is told how far a run is."""
 
     def begins(self, todo: Sequence[Unit], cached: int) -> None:
-        """Before the first unit is run: what there is to do, and how many units are finished already."""
+        """Hear, before the first unit is run, what there is to do and how many units are finished already."""
 
     def ended(self, finished: Finished) -> None:
-        """A unit was run."""
+        """Hear that a unit was run."""
 
 
 def run(

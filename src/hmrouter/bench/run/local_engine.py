@@ -1,4 +1,4 @@
-"""Units on the cores of this machine, in worker processes of our own.
+"""Runs units on the cores of this machine, in worker processes of our own.
 
 A worker that dies takes only its unit with it, and is replaced. Workers end with this process, however that ends.
 """
@@ -44,7 +44,7 @@ def run_local(units: Sequence[Unit], requests: Requests, jobs: int) -> Iterator[
 
 
 class Queue:
-    """Units in an order that lets a worker stay on a split, as long as there are splits enough for all.
+    """Hands out units so that a worker stays on a split, as long as there are splits enough for all.
 
     What the units of a split share, such as its task vectors, is then made in one process.
     """
@@ -95,7 +95,7 @@ class Worker:
                 self.connection.send(unit)
 
     def result(self) -> Finished:
-        """What came of its unit."""
+        """Wait for what came of its unit."""
         assert self.unit is not None
         try:
             finished: Finished = self.connection.recv()
@@ -117,7 +117,7 @@ class Worker:
 
 @contextmanager
 def _starting() -> Iterator[None]:
-    """What a new process inherits: one thread for numbers, and deafness to Ctrl-C, which is the parent's to handle."""
+    """Let a new process inherit one thread for numbers, and deafness to Ctrl-C, which is the parent's to handle."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     resource_tracker.ensure_running()  # else it is started below, and unblocks the signal
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -1,4 +1,4 @@
-"""Units on a Ray cluster, or on a Ray of this machine. The cluster's machines need hmrouter and the same data paths."""
+"""Runs units on a Ray cluster, or on a Ray of this machine. A cluster needs hmrouter and the data at the same paths."""
 
 from __future__ import annotations
 

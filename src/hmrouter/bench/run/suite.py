@@ -1,4 +1,4 @@
-"""A whole run: benchmarks in, results.json and what a report shows out."""
+"""Does a whole run: benchmarks in, results.json out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hmrouter.logs.formats.benchmark import both_files
 
 @dataclass(slots=True)
 class Suite:
-    """What a run was asked for and what came of it."""
+    """Holds what a run was asked for and what came of it."""
 
     requests: dict[str, RunRequest]
     """Per experiment, in the order asked for."""
@@ -37,7 +37,7 @@ class Suite:
         return [row for row in self.results.rows if row["experiment"] == experiment]
 
     def absent(self) -> list[str]:
-        """Those of Random, Fixed and Oracle that an experiment usually has beside its methods and was run without."""
+        """List those of Random, Fixed and Oracle that an experiment usually has and was run without."""
         usual = {name: EXPERIMENTS.load(name).methods for name in self.requests}
         return [
             method for method in BESIDE
@@ -55,7 +55,7 @@ def plan_suite(
     embedder: str = "lsa",
     quick: bool = False,
 ) -> Suite:
-    """Look at the data and say what there is to do, before doing any of it."""
+    """Look at the data and list what there is to do, before doing any of it."""
     if not experiments:
         raise UsageError(f"no experiment is named; choose from {', '.join(EXPERIMENTS.names())}, or all")
     loaded: dict[str, Experiment] = {name: EXPERIMENTS.load(name)() for name in experiments}

@@ -1,4 +1,4 @@
-"""From a suite that has run to the page that a report shows."""
+"""Makes the page of a report from a suite that has run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hmrouter.bench.run.unit_keys import LIBRARIES, installed
 
 
 def page_of(suite: Suite, command: str) -> Page:
-    """Everything the report shows: tables and figures are made of the rows alone."""
+    """Make everything that the report shows; tables and figures are made of the rows alone."""
     sections = []
     for name in suite.requests:
         experiment: Experiment = EXPERIMENTS.load(name)()

@@ -1,4 +1,4 @@
-"""Everything that a unit's rows depend on: what its result is kept under."""
+"""Makes the key of a unit, under which its rows are kept: everything that they depend on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "sentence-transformers",
 
 
 class UnitKeys:
-    """Keys of the units of these requests. Code is looked at once, when the first unit asks."""
+    """Makes keys for the units of these requests. Code is looked at once, when the first unit asks."""
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
@@ -30,7 +30,7 @@ class UnitKeys:
         self._libraries = installed(LIBRARIES)
 
     def of(self, unit: Unit) -> dict[str, Any]:
-        """Unit, seed, data, and the versions of all code between them."""
+        """Give the key of a unit: unit, seed, data, and the versions of all code between them."""
         request: RunRequest = self._requests[unit.experiment]
         experiment = self._experiments[unit.experiment]
         also = {b.name: b.hash for b in experiment.reads(unit, request)}
@@ -52,7 +52,7 @@ def _history_version() -> str:
 
 
 def _identity(embedder: str) -> dict[str, Any] | None:
-    """Which model an embedder asks; None for one that learns from the training texts, which are part of the data."""
+    """Name the model that an embedder asks; None for one that learns from the training texts, which are in the data."""
     try:
         return embedder_named(embedder).identity()
     except NotFitted:

@@ -1,4 +1,4 @@
-"""Vectors that are made before the work begins: workers that start together would all ask for the same texts."""
+"""Makes vectors before the work begins: workers that start together would all ask for the same texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One unit of work, done in whatever process this is: it ends with rows, or with the reason why not."""
+"""Does one unit of work, in whatever process this is: it ends with rows, or with the reason why not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Requests = Mapping[str, RunRequest]
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """One unit that ended: with rows, or with the reason why not."""
+    """Holds a unit that ended: with rows, or with the reason why not."""
 
     unit: Unit
     rows: list[dict[str, Any]]

@@ -35,7 +35,7 @@ ALPHAS = tuple(float(f"{v:.3g}") for v in np.linspace(1.0, 0.0, 21))
 
 
 class CostTradeoff(Experiment):
-    """Accuracy that a budget buys."""
+    """Measures the accuracy that a budget buys."""
 
     name: ClassVar[str] = "cost"
     title: ClassVar[str] = "Cost-accuracy tradeoff"
@@ -51,7 +51,7 @@ class CostTradeoff(Experiment):
         return product_of(self.name, request)
 
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
-        """One row per setting, from one fit."""
+        """Fit once, and give one row per setting."""
         split = costed_split(split_of(benchmark, request.seed, unit.split))
         order = tie_order(split.train)
         # Learned from all outcomes, judged on those with a cost.
@@ -99,7 +99,7 @@ class CostTradeoff(Experiment):
             yield f"lambda={weight:g}", on_test - weight * expected, on_train - weight * expected, seconds
 
     def headline(self, rows: Sequence[Row]) -> str:
-        """What half of Fixed's cost buys, by settings that were chosen on training tasks."""
+        """Say what half of Fixed's cost buys, by settings that were chosen on training tasks."""
         return cost_sentence(rows)
 
     def tables(self, rows: Sequence[Row]) -> list[ReportTable]:

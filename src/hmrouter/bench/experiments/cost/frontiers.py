@@ -1,4 +1,4 @@
-"""Frontiers of (cost, accuracy): what each method reaches within a budget, and by which rule its setting is chosen."""
+"""Frontiers of (cost, accuracy): the accuracy of each method within a budget, by a rule that picks its setting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Setting = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class BudgetRule:
-    """How the setting for a budget is chosen, and the normalised test accuracy that follows (None: nothing fits)."""
+    """Picks the setting for a budget; gives the normalised test accuracy that follows, None if nothing fits."""
 
     label: str
     words: str
@@ -66,7 +66,7 @@ class Frontiers:
 
     @property
     def fixed_costs(self) -> dict[str, float]:
-        """What the best fixed route costs on each benchmark (Fixed without weight on cost); empty if one is missing."""
+        """Give what Fixed, without weight on cost, costs on each benchmark; empty if one is missing."""
         found = {b: self._settings.get((b, "fixed"), {}).get("lambda=0") for b in self.benchmarks}
         return {b: s["cost_usd"] for b, s in found.items() if s} if all(found.values()) else {}
 

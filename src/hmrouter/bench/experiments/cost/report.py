@@ -18,7 +18,7 @@ SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 
 
 def cost_sentence(rows: Sequence[Row]) -> str:
-    """What half of Fixed's cost buys, by settings that were chosen on training tasks."""
+    """Say what half of Fixed's cost buys, by settings that were chosen on training tasks."""
     frontiers, said = Frontiers(rows), []
     budget = {b: 0.5 * c for b, c in frontiers.fixed_costs.items()}
     for m in ("hm", "safe", "fixed", "avengers_pro") if budget else ():

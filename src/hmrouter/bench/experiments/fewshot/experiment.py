@@ -27,7 +27,7 @@ from hmrouter.types import Route
 
 
 class FewShot(Experiment):
-    """How many tasks a new route or component needs."""
+    """Measures how many tasks a new route or component needs."""
 
     name: ClassVar[str] = "fewshot"
     title: ClassVar[str] = "Sample efficiency for new routes, models and harnesses"
@@ -51,7 +51,7 @@ class FewShot(Experiment):
         ]
 
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
-        """One row per k."""
+        """Give one row per k."""
         split, (kind, _, name) = split_of(benchmark, request.seed, unit.split), unit.setting.partition(" ")
         routes = routes_of(split.train, kind, name)
         shown = [split.train.withhold(routes=routes, reveal=k, seed=request.seed) for k in REVEALED]
@@ -88,5 +88,5 @@ class FewShot(Experiment):
         return curve_figures(rows)
 
     def headline(self, rows: Sequence[Row]) -> str:
-        """The method of the paper against the baseline, at both ends of the curve."""
+        """Compare the paper's method with the baseline, at both ends of the curve."""
         return ends_sentence(rows)

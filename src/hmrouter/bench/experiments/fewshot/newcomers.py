@@ -1,4 +1,4 @@
-"""Routes, models and harnesses that are held out as if they were new: which would be missed, and the paper's probe."""
+"""Holds out routes, models and harnesses as if they were new: those that would be missed, and the paper's probe."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAST_LOSS = 0.01
 
 
 def missed(split: Split) -> list[tuple[str, str]]:
-    """(kind, name) of every route, model and harness whose removal costs the oracle enough, and whose curve is whole.
+    """List (kind, name) of all whose removal costs the oracle enough and whose curve has all of its points.
 
     The rest must still have training outcomes, and the held-out unit must have them on as many tasks as are shown.
     """
@@ -47,7 +47,7 @@ def routes_of(data: Dataset, kind: str, name: str) -> list[Route]:
 
 
 def oracle_loss(test: Dataset, routes: Sequence[Route]) -> float:
-    """What the oracle's accuracy loses without these routes; a task that only they were run on is lost."""
+    """Give what the oracle's accuracy loses without these routes; a task that only they were run on is lost."""
     scores = np.nan_to_num(dense(test), nan=0.0)[~np.isnan(dense(test)).all(axis=1)]
     if not len(scores):
         return 0.0
@@ -58,7 +58,7 @@ def oracle_loss(test: Dataset, routes: Sequence[Route]) -> float:
 def probed(
     scorer: Scorer, training: Training, shown: Sequence[Dataset], routes: Sequence[Route], x_test: Floats, split: Split
 ) -> Iterator[Predictions]:
-    """One fit without the held-out routes; then their outcomes are observed, a few more before each answer."""
+    """Fit once without the held-out routes; then observe their outcomes, a few more before each answer."""
     seconds = timed_fit(scorer, replace(training, data=split.train.withhold(routes=routes)))
     known_tasks: set[int] = set()
     for data in shown:

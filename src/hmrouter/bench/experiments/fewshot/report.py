@@ -8,12 +8,9 @@ from typing import Any
 from hmrouter.bench.experiments.base import Row
 from hmrouter.bench.experiments.fewshot.newcomers import KINDS, LEAST_LOSS, REVEALED
 from hmrouter.bench.experiments.summaries import (
-    ACCURACY,
-    benchmark_means,
     compared,
     distinct,
-    known,
-    mean_of,
+    level,
     overall_difference,
 )
 from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
@@ -24,7 +21,7 @@ def curve_tables(rows: Sequence[Row]) -> list[ReportTable]:
     rows = _by_unit(rows)
     methods, present = distinct(rows, "method"), distinct(rows, "setting")
     settings = [s for s in (f"{kind} k={k}" for kind in KINDS for k in REVEALED) if s in present]
-    body: list[list[Cell]] = [[s, *(_level(rows, m, s) for m in methods)] for s in settings]
+    body: list[list[Cell]] = [[s, *(level(rows, m, setting=s) for m in methods)] for s in settings]
     counts = ", ".join(f"{n} times a {kind}" for kind, n in _counts(rows).items())
     note = (
         "Percent of the full pool's oracle, mean of held-out units, then of benchmarks. Held out: what costs the "
@@ -51,8 +48,8 @@ def curve_figures(rows: Sequence[Row]) -> list[Figure]:
     for kind in KINDS:
         series = []
         for method in (m for m in distinct(rows, "method") if m != "oracle"):
-            level = [_level(rows, method, f"{kind} k={k}") for k in REVEALED]
-            points = [(float(k), y) for k, y in zip(REVEALED, level, strict=True) if y is not None]
+            levels = [level(rows, method, setting=f"{kind} k={k}") for k in REVEALED]
+            points = [(float(k), y) for k, y in zip(REVEALED, levels, strict=True) if y is not None]
             if points:
                 series.append(Series(label(method), *zip(*points, strict=True)))
         if series:
@@ -69,7 +66,7 @@ def curve_figures(rows: Sequence[Row]) -> list[Figure]:
 
 
 def ends_sentence(rows: Sequence[Row]) -> str:
-    """The method of the paper against the baseline, at both ends of the curve."""
+    """Compare the paper's method with the baseline, at both ends of the curve."""
     said = []
     for k in (REVEALED[0], REVEALED[-1]):
         d = overall_difference(_by_unit([r for r in rows if r["k"] == k]), "hm", "embedllm")
@@ -88,13 +85,8 @@ def label(method: str) -> str:
 
 
 def _by_unit(rows: Sequence[Row]) -> list[Row]:
-    """Every held-out unit of a split as a split of its own: what methods have in common there."""
+    """Treat every held-out unit of a split as a split of its own, so that methods are compared unit by unit."""
     return [{**r, "split": (r["split"], r["kind"], r["held_out"])} for r in rows]
-
-
-def _level(rows: Sequence[Row], method: str, setting: str) -> float | None:
-    own = known(rows, ACCURACY, setting=setting)
-    return mean_of(benchmark_means(own, ACCURACY, method, 100.0).values())
 
 
 def _counts(rows: Sequence[Row]) -> dict[str, int]:

@@ -30,7 +30,7 @@ from hmrouter.evidence.dataset import Dataset, Split
 
 
 class HeldOut(Experiment):
-    """What carries over to a new benchmark."""
+    """Measures what carries over to a new benchmark."""
 
     name: ClassVar[str] = "heldout"
     title: ClassVar[str] = "Routing on held-out benchmarks"
@@ -73,7 +73,7 @@ class HeldOut(Experiment):
         return heldout_figures(rows)
 
     def headline(self, rows: Sequence[Row]) -> str:
-        """Means of those that stand for something."""
+        """Give the means of our two scorers, the strongest baseline and the references."""
         return means_sentence(rows)
 
 

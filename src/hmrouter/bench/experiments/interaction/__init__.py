@@ -1,4 +1,4 @@
-"""`interaction`: what the interaction term knows."""
+"""`interaction`: does the interaction term predict interactions?."""
 
 from hmrouter.bench.experiments.interaction.experiment import Interaction
 

@@ -22,7 +22,7 @@ LEAST_TASKS = 10
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """What was observed on a rectangle, and what was predicted for the same tasks."""
+    """Holds the observed contrast of a rectangle and the one predicted for the same tasks."""
 
     rectangle: Rectangle
     tasks: int

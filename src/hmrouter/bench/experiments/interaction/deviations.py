@@ -1,4 +1,4 @@
-"""What is left of a pair when its model and its harness are accounted for (Fig. learned_representations b)."""
+"""Deviations of pairs from what their model and harness explain (Fig. learned_representations b)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hmrouter.types import Route
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """How far a pair is from what its components explain, in the mean over tasks."""
+    """Holds how far a pair is from what its components explain, in the mean over tasks."""
 
     route: Route
     observed: float
@@ -21,7 +21,7 @@ class Deviation:
 
 
 def deviations(routes: Sequence[Route], observed: Floats, predicted: Floats) -> list[Deviation]:
-    """Per task, the best-fitting sum of a model effect and a harness effect is taken off; the rest is averaged.
+    """Take off, per task, the best-fitting sum of a model effect and a harness effect; average the rest.
 
     Both arguments are (tasks, routes); NaN in `observed` marks what was not run, which then counts in neither. Pairs
     that some model or harness effect fits by itself, whatever their value, have no deviation to speak of: left out.

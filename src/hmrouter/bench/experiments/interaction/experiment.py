@@ -1,4 +1,4 @@
-"""`interaction` (Table interaction, Fig. learned_representations b): what the interaction term knows.
+"""`interaction` (Table interaction, Fig. learned_representations b): does the interaction term predict interactions?
 
 For two models and two harnesses, does the difference between the harnesses change with the model, and was that
 predicted? A contrast is measured on the test tasks of a split that all four pairs were run on. Agreement in sign counts
@@ -25,11 +25,11 @@ from hmrouter.bench.judge.choices import dense, shares_of
 from hmrouter.bench.report.parts import Figure, ReportTable
 
 NOTHING: dict[str, Any] = {"sign_agreement": None, "pearson": None, "contrasts": [], "deviations": []}
-"""What is known of a method that predicts nothing."""
+"""The keys of a method that predicts nothing."""
 
 
 class Interaction(Experiment):
-    """The component-only scorer against the full one."""
+    """Compares the component-only scorer with the full one."""
 
     name: ClassVar[str] = "interaction"
     title: ClassVar[str] = "What the interaction term adds"

@@ -9,7 +9,13 @@ import numpy as np
 from hmrouter.bench.benchmarks.rectangles import Rectangle
 from hmrouter.bench.experiments.base import Row
 from hmrouter.bench.experiments.interaction.contrasts import Contrast, correlation, sign_agreement
-from hmrouter.bench.experiments.summaries import ACCURACY, benchmark_means, difference_table, distinct, known, mean_of
+from hmrouter.bench.experiments.summaries import (
+    difference_table,
+    distinct,
+    known,
+    level,
+    mean_of,
+)
 from hmrouter.bench.methods import REFERENCES
 from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
 
@@ -23,7 +29,7 @@ LABELLED = 8
 def interaction_tables(rows: Sequence[Row]) -> list[ReportTable]:
     """All rectangles together, per benchmark, and accuracy above the component-only scorer."""
     methods = distinct(rows, "method")
-    accuracy = [mean_of(benchmark_means(rows, ACCURACY, m, 100.0).values()) for m in methods]
+    accuracy = [level(rows, m) for m in methods]
     signs = [_percent(sign_agreement(contrasts_of(rows, m))) for m in methods]
     body: list[list[Cell]] = [
         ["normalised accuracy, %", *accuracy],

@@ -31,7 +31,7 @@ PER_SUITE = "fixed_per_suite"
 
 
 class Mixed(Experiment):
-    """What is gained by choosing per task where the kind of task changes."""
+    """Measures what is gained by choosing per task where the kind of task changes."""
 
     name: ClassVar[str] = "mixed"
     title: ClassVar[str] = "Several suites as one workload"

@@ -1,4 +1,4 @@
-"""`overhead` (Table overhead): what routing costs in time: encoding a task, scoring the pool, and training.
+"""`overhead` (Table overhead): the time that routing takes: encoding a task, scoring the pool, and training.
 
 Times are medians of single tasks, one after the other on one thread, as a service meets them; they are this machine's,
 under whatever load it had. The setting names the embedder; every embedder that is configured here takes part.
@@ -33,7 +33,7 @@ TIMED = 40
 
 
 class Overhead(Experiment):
-    """How long routing takes."""
+    """Times routing."""
 
     name: ClassVar[str] = "overhead"
     title: ClassVar[str] = "Routing overhead"
@@ -92,7 +92,7 @@ class Overhead(Experiment):
 
 
 def present_embedders() -> list[str]:
-    """What the embedders that are configured here are called: their name, and the model of those that have one.
+    """List the embedders that are configured here: their name, and the model of those that have one.
 
     >>> "lsa" in present_embedders()
     True
@@ -116,7 +116,7 @@ class _Encoding:
 
 @lru_cache(maxsize=4)
 def _encoding(split: Split, name: str) -> _Encoding:
-    """How long an embedder takes to learn from the training texts, and for one task; the same for all methods."""
+    """Time an embedder: learning from the training texts, and one task; the same for all methods."""
     embedder = embedder_named(name)
     start = time.perf_counter()
     embedder.fit([t.text for t in split.train.tasks])

@@ -35,7 +35,7 @@ from hmrouter.scorers.base import Training
 from hmrouter.state import Floats
 
 SCORER = "safe_alone"
-"""Behind all of them but Fixed, so that what differs is what is done with its probabilities."""
+"""Behind all methods but Fixed, so that they differ only in how they use its probabilities."""
 LAMBDAS = (0.0, *(float(f"{v:.3g}") for v in np.geomspace(1e-3, 30.0, 35)))
 FOLDS = 5
 POINT = 0.3
@@ -45,7 +45,7 @@ VERIFIERS = {"perfect": PERFECT, "5%/5%": NOISY}
 
 
 class Plans(Experiment):
-    """What a verifier is worth."""
+    """Measures what a verifier is worth."""
 
     name: ClassVar[str] = "plan"
     title: ClassVar[str] = "Plans with a verifier"
@@ -59,7 +59,7 @@ class Plans(Experiment):
         return product_of(self.name, request)
 
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
-        """One row per lambda and verifier, and those of the lambdas that training tasks chose."""
+        """Give one row per lambda and verifier, and those of the lambdas that training tasks chose."""
         split = priced_split(split_of(benchmark, request.seed, unit.split))
         if not len(split.test.cells):
             raise InputError("no outcome of the test tasks can be replayed")
@@ -88,7 +88,7 @@ class Plans(Experiment):
         return rows
 
     def headline(self, rows: Sequence[Row]) -> str:
-        """What plans cost and reach beside the best fixed pair."""
+        """Say what plans cost and reach beside the best fixed pair."""
         return plan_sentence(rows)
 
     def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
@@ -101,7 +101,7 @@ class Plans(Experiment):
 
 
 class Side:
-    """What is learned on one part of the tasks and judged on another."""
+    """Learns on one part of the tasks, plans for another, and replays the plans there."""
 
     def __init__(self, training: Training, x_test: Floats, test: Dataset, priced: bool) -> None:
         routes = training.data.routes
@@ -115,31 +115,31 @@ class Side:
         self._order = tie_order(training.data)
 
     def sequences(self, method: str, weights: Sequence[float], verifier: Verifier) -> dict[float, Any]:
-        """What a method would do on each test task: attempts in order, or for `single` shares of routes."""
+        """Decide for a method on each test task: attempts in order, or for `single` shares of routes."""
         o = self.outlook
         if method == "single":
             return {w: choose(o.merit - w * o.dollars, o.available, self._order) for w in weights}
         return dict(o.sequences(method, weights, verifier))
 
     def real(self, method: str, made: Any, verifier: Verifier) -> Sums:
-        """What comes of it."""
+        """Replay what `sequences` decided: its real accuracy and cost."""
         if method == "single":
             return self._chosen(made, self.outlook.success)[1]
         return self.outlook.replayed(made, verifier)
 
     def promised(self, method: str, made: Any, verifier: Verifier) -> Sums:
-        """What is expected to come of it."""
+        """Give what the method expects of what `sequences` decided."""
         if method == "single":
             return self._chosen(made, self.outlook.success)[0]
         return self.outlook.promised(method, made, verifier)
 
     def fixed(self) -> tuple[Sums, Sums]:
-        """The same of the pair with the best training accuracy."""
+        """Give promised and real sums of the pair with the best training accuracy."""
         shares = choose(self._known.merit, self.outlook.available, self._order)
         return self._chosen(shares, self._known.success)
 
     def _chosen(self, shares: Floats, success: Floats) -> tuple[Sums, Sums]:
-        """A single attempt is delivered as it is: nothing checks it."""
+        """Give promised and real sums of single attempts, which are delivered unchecked."""
         o, n = self.outlook, len(self.outlook.judged)
         score, dollars = np.nan_to_num(dense(o.test)), np.nan_to_num(dense(o.test, "cost"))
         return (
@@ -150,7 +150,7 @@ class Side:
 
 @lru_cache(maxsize=4)
 def priced_split(split: Split) -> Split:
-    """Routes and cells with a known cost, if there are any such routes (by the training side); else all."""
+    """Keep routes and cells with a known cost, if there are such routes (by the training side); else all."""
     pool = costed_pool(split.train)
     if pool is None:
         return split
@@ -230,7 +230,7 @@ def _row(
 
 
 def _own_row(own: Unit, split: Split, metrics: Metrics, **known: Any) -> dict[str, Any]:
-    """A line of results.json; null is what is not said."""
+    """Write a line of results.json; keys that are not given are null."""
     keys = ("promised_accuracy", "promised_cost_usd", "train_accuracy", "train_cost_usd")
     usual = {**dict.fromkeys(keys), "verifier": "perfect", "aware": True}
     per_task = metrics.cost_usd is not None and not bool(split.test.cells.cost_is_route_mean.any())

@@ -1,4 +1,4 @@
-"""Plans on test tasks: sequences made by a method, what it promises of them, and what they came to.
+"""Makes plans for test tasks, says what they promise, and replays them on the outcomes.
 
 Outcomes are replayed: an attempt ends as the run of that route on that task did, and costs what it cost. Attempts are
 made among the routes that were run on the task (decision 4), a route at most as often as it was run there; of several
@@ -27,13 +27,12 @@ from hmrouter.scorers.base import Scorer, Training
 from hmrouter.state import Floats
 
 ATTEMPTS = 3
-PLANS = ("plan", "plan_independent", "plan_by_ratio")
 Sequences = list[tuple[int, ...]]
 """Per judged task, routes by their place in the pool."""
 
 
 class Sums(NamedTuple):
-    """Totals over tasks, to be added over the folds of a cross-validation."""
+    """Totals over tasks; those of the folds of a cross-validation add up."""
 
     tasks: int
     accuracy: float
@@ -43,7 +42,7 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True)
 class Outlook:
-    """What was learned on training tasks says of test tasks, beside what happened there."""
+    """Predictions for test tasks, learned on training tasks, beside the outcomes there."""
 
     test: Dataset
     success: Floats
@@ -96,7 +95,7 @@ class Outlook:
         return out
 
     def sequences(self, method: str, cost_weights: Sequence[float], verifier: Verifier) -> dict[float, Sequences]:
-        """What a method would try on each judged task, for each weight of cost."""
+        """Plan a method's attempts on each judged task, for each weight of cost."""
         out: dict[float, Sequences] = {weight: [] for weight in cost_weights}
         for i in self.judged:
             routes = np.array([j for j in self.order if self.available[i, j]])
@@ -111,7 +110,7 @@ class Outlook:
         return out
 
     def promised(self, method: str, sequences: Sequences, verifier: Verifier) -> Sums:
-        """What a method expects of its sequences."""
+        """Sum what a method expects of its sequences."""
         success = cost = attempts = 0.0
         for i, sequence in zip(self.judged, sequences, strict=True):
             own = np.array(sorted(set(sequence)))
@@ -123,7 +122,7 @@ class Outlook:
         return Sums(len(sequences), success, cost, attempts)
 
     def replayed(self, sequences: Sequences, verifier: Verifier) -> Sums:
-        """What the sequences came to."""
+        """Sum what the sequences came to when they are replayed."""
         score, dollars = dense(self.test), np.nan_to_num(dense(self.test, "cost"))
         accuracy = cost = attempts = 0.0
         for i, sequence in zip(self.judged, sequences, strict=True):

@@ -1,4 +1,4 @@
-"""Ways to spend runs on a suite, one at a time. All judge routes by the same posterior; they differ in what they buy.
+"""Buyers spend runs on a suite, one at a time. All judge routes by the same posterior; they differ in what they buy.
 
 uniform     every route in turn, on tasks at random
 random      any cell
@@ -53,7 +53,7 @@ class Buyer(ABC):
 
 
 class Uniform(Buyer):
-    """Every route in turn."""
+    """Buys every route in turn."""
 
     name: ClassVar[str] = "uniform"
 
@@ -68,7 +68,7 @@ class Uniform(Buyer):
 
 
 class Anything(Buyer):
-    """Any cell."""
+    """Buys any cell."""
 
     name: ClassVar[str] = "random"
 
@@ -79,7 +79,7 @@ class Anything(Buyer):
 
 
 class Halving(Buyer):
-    """Successive halving, with the same number of runs in every round."""
+    """Buys by successive halving, with the same number of runs in every round."""
 
     name: ClassVar[str] = "halving"
 
@@ -103,7 +103,7 @@ class Halving(Buyer):
 
 
 class Thompson(Buyer):
-    """Top-two Thompson sampling."""
+    """Buys by top-two Thompson sampling."""
 
     name: ClassVar[str] = "thompson"
 
@@ -117,7 +117,7 @@ class Thompson(Buyer):
 
 
 class Probing(Buyer):
-    """The cell that tells most about the leader and its challengers."""
+    """Buys the cell that tells most about the leader and its challengers."""
 
     name: ClassVar[str] = "probe"
 
@@ -131,7 +131,7 @@ BUYERS: dict[str, type[Buyer]] = {b.name: b for b in (Uniform, Anything, Halving
 
 
 def bought(data: Dataset, buyer: type[Buyer], belief: Belief | None, runs: int, seed: int) -> Iterator[Posterior]:
-    """What is believed after each run; it ends early where everything was bought."""
+    """Buy runs one by one and give the posterior after each; it ends early where everything was bought."""
     at = np.full((len(data.tasks), len(data.routes)), -1, dtype=np.int64)
     at[data.cells.task, data.cells.route] = np.arange(len(data.cells))
     free, have = at >= 0, np.zeros(len(data.cells), dtype=bool)

@@ -45,7 +45,7 @@ NEW_METHODS = ("random", "random_curves", "probe_alone", "probe")
 
 
 class Probe(Experiment):
-    """Runs to a good choice, and to a known newcomer."""
+    """Measures how many runs lead to a good choice, and to a known newcomer."""
 
     name: ClassVar[str] = "probe"
     title: ClassVar[str] = "Which executions to buy"
@@ -77,7 +77,7 @@ class Probe(Experiment):
         ]
 
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
-        """One row per number of runs."""
+        """Give one row per number of runs."""
         data, alone = benchmark.data(), unit.method.endswith((ALONE, MEANS, POOLED))
         belief = None if alone else believed(others(benchmark, request.benchmarks))
         if unit.setting == NEW:
@@ -136,7 +136,7 @@ def _by_means(data: Dataset, run: Bools) -> Floats:
 
 
 def _by_pooled(data: Dataset, run: Bools) -> Floats:
-    """What the pooled model expects of all routes, (routes,), knowing them by their names."""
+    """Expect of each route what the pooled model does, (routes,), knowing them by their names."""
     task, route = np.nonzero(run)
     pooled = Pooled.fit(np.zeros((len(run), 0)), data.routes, task, route, dense(data)[task, route])
     return pooled.effect(data.routes)
@@ -150,7 +150,7 @@ def newcomers(data: Dataset, seed: int, split: int) -> list[Route]:
 
 
 def _newcomer(unit: Unit, data: Dataset, new: Route, belief: Belief | None, seed: int) -> list[float]:
-    """How far the estimated success rate of a new route is off after each of the numbers of runs."""
+    """Measure how far the estimated success rate of a new route is off after each of the numbers of runs."""
     route, of_model = data.routes.index(new), np.array([r.model == new.model for r in data.routes])
     scores = dense(data)[:, route]
     rest, free = data.keep(~of_model[data.cells.route]), ~np.isnan(scores)
@@ -191,7 +191,7 @@ def _mean_cost(data: Dataset, route: int) -> float | None:
 
 
 def _row(unit: Unit, n_tasks: int, **known: Any) -> dict[str, Any]:
-    """A line of results.json; null is what is not said."""
+    """Write a line of results.json; keys that are not given are null."""
     keys = (
         "accuracy", "oracle_accuracy", "normalized_accuracy", "cost_usd", "auc", "log_loss", "fit_seconds", "runs",
         "regret", "error",

@@ -34,11 +34,11 @@ from hmrouter.state import Floats
 FAMILIES = ("terminal-cli", "personal-assistant", "swe-scaffold", "web-agent")
 """The design families that the paper looks at; generalists and scaffolds of one benchmark are no design."""
 ALL = "all"
-"""What rows name as their benchmark."""
+"""The benchmark that rows name: all of them together."""
 
 
 class Representations(Experiment):
-    """What harness vectors have in common."""
+    """Compares harness vectors with design families."""
 
     name: ClassVar[str] = "representations"
     title: ClassVar[str] = "Learned harness representations"

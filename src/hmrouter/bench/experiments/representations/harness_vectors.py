@@ -56,12 +56,12 @@ def nearest(similarity: Floats) -> list[int]:
 
 
 def family_agreement(similarity: Floats, families: Sequence[str]) -> int:
-    """How many points have their nearest neighbour in their own family."""
+    """Count the points whose nearest neighbour is of their own family."""
     return sum(families[i] == families[j] for i, j in enumerate(nearest(similarity)))
 
 
 def expected_agreement(families: Sequence[str]) -> float:
-    """What `family_agreement` is expected to be when the labels are shuffled.
+    """Expect this much `family_agreement` when the labels are shuffled.
 
     >>> round(expected_agreement(["cli"] * 5 + ["assistant"] * 7 + ["swe"] * 3 + ["web"] * 3), 1)
     4.4

@@ -42,7 +42,7 @@ TOSSES = 20
 
 
 class Transfer(Experiment):
-    """What a model choice is worth under another harness."""
+    """Measures what a model choice is worth under another harness."""
 
     name: ClassVar[str] = "transfer"
     title: ClassVar[str] = "Moving model choices across harnesses"

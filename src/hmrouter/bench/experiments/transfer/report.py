@@ -139,7 +139,7 @@ def pair_figures(rows: Sequence[Row]) -> list[Figure]:
 
 
 def core(grid: Grid) -> Grid:
-    """What is left when models with one harness and harnesses with one model are taken away, again and again.
+    """Take away models with one harness and harnesses with one model, again and again.
 
     >>> sorted(core({("a", "x"): 1, ("a", "y"): 1, ("b", "x"): 1, ("b", "y"): 1, ("c", "x"): 1}))
     [('a', 'x'), ('a', 'y'), ('b', 'x'), ('b', 'y')]

@@ -24,7 +24,7 @@ from hmrouter.evidence.dataset import Split
 
 
 class Unseen(Experiment):
-    """Who finds good routes among those that were never run."""
+    """Measures who finds good routes among those that were never run."""
 
     name: ClassVar[str] = "unseen"
     title: ClassVar[str] = "Routing with unobserved combinations"
@@ -65,7 +65,7 @@ class Unseen(Experiment):
         return level_figures(rows)
 
     def headline(self, rows: Sequence[Row]) -> str:
-        """What a blind pick gets where most is hidden."""
+        """Say what a blind pick gets where most is hidden."""
         return hardest_sentence(rows)
 
 

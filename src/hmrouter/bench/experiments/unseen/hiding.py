@@ -1,4 +1,4 @@
-"""Routes whose training outcomes are hidden while they stay in the pool, and who may choose them."""
+"""Hides the training outcomes of some routes, which stay in the pool; names the methods that may not choose them."""
 
 from __future__ import annotations
 

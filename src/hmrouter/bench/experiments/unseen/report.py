@@ -8,10 +8,9 @@ from hmrouter.bench.experiments.base import Row
 from hmrouter.bench.experiments.summaries import (
     ACCURACY,
     accuracy_table,
-    benchmark_means,
     distinct,
     known,
-    mean_of,
+    level,
     overall_difference,
 )
 from hmrouter.bench.experiments.unseen.hiding import BEST_FIRST, LEVELS, OBSERVED, RANDOM
@@ -49,8 +48,8 @@ def level_figures(rows: Sequence[Row]) -> list[Figure]:
     for order, how in ((BEST_FIRST, "the best routes hidden first"), (RANDOM, "routes hidden at random")):
         series = []
         for method in distinct(rows, "method"):
-            level = [_level(rows, f"{order} {name}", method) for name in LEVELS]
-            points = [(float(i), y) for i, y in enumerate(level) if y is not None]
+            levels = [level(rows, method, setting=f"{order} {name}") for name in LEVELS]
+            points = [(float(i), y) for i, y in enumerate(levels) if y is not None]
             if points:
                 series.append(Series(label(method), *zip(*points, strict=True)))
         if series:
@@ -65,9 +64,9 @@ def level_figures(rows: Sequence[Row]) -> list[Figure]:
 
 
 def hardest_sentence(rows: Sequence[Row]) -> str:
-    """What a blind pick gets where the paper's protocol is hardest."""
+    """Say what a blind pick gets where the paper's protocol is hardest."""
     setting = f"{BEST_FIRST} 90%"
-    found = {m: _level(rows, setting, m) for m in ("hm", "blind", "safe", "fixed")}
+    found = {m: level(rows, m, setting=setting) for m in ("hm", "blind", "safe", "fixed")}
     said = [f"{label(m)} {value:.1f}" for m, value in found.items() if value is not None]
     return f"90% of the routes hidden, best first, percent of the oracle: {', '.join(said)}." if said else ""
 
@@ -87,9 +86,9 @@ def _levels_table(rows: Sequence[Row], order: str) -> ReportTable:
     own = [r for r in rows if r["setting"].startswith(f"{order} ")]
     methods = distinct(own, "method")
     body: list[list[Cell]] = [
-        [level, *(_level(own, f"{order} {level}", m) for m in methods)]
-        for level in LEVELS
-        if known(own, ACCURACY, setting=f"{order} {level}")
+        [name, *(level(own, m, setting=f"{order} {name}") for m in methods)]
+        for name in LEVELS
+        if known(own, ACCURACY, setting=f"{order} {name}")
     ]
     how = "Best training means first" if order == BEST_FIRST else "In random order"
     note = (
@@ -101,8 +100,3 @@ def _levels_table(rows: Sequence[Row], order: str) -> ReportTable:
     return ReportTable(
         f"Hidden routes, {order}", columns, body, note, best="row", unranked=(label("random"), label("oracle"))
     )
-
-
-def _level(rows: Sequence[Row], setting: str, method: str) -> float | None:
-    own = known(rows, ACCURACY, setting=setting)
-    return mean_of(benchmark_means(own, ACCURACY, method, 100.0).values())
