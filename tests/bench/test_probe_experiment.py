@@ -12,9 +12,9 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import RunRequest
+from hmrouter.bench.experiments.probe import report
 from hmrouter.bench.experiments.probe.buying import BOUGHT, BUYERS, SEEN, bought
 from hmrouter.bench.experiments.probe.experiment import Probe, newcomers
-from hmrouter.bench.experiments.probe.report import probe_figures, probe_sentence, probe_tables
 
 Plant = Callable[..., Path]
 ROUTES = [(f"m{i}", f"h{j}") for i in range(4) for j in range(2)]
@@ -117,8 +117,8 @@ def test_runs_are_counted_to_where_the_curve_stays_below() -> None:
     }
     rows = rows_of(curves, "regret", BOUGHT)
     rows += rows_of({"random": [0.1] * len(SEEN), "probe": [0.2, *[0.1] * (len(SEEN) - 1)]}, "error", SEEN, "new ")
-    assert probe_sentence(rows).endswith(f"by mean scores: probe {BOUGHT[3]}; by the same model: probe {BOUGHT[4]}.")
-    needed, levels, new = probe_tables(rows)
+    assert report.headline(rows).endswith(f"by mean scores: probe {BOUGHT[3]}; by the same model: probe {BOUGHT[4]}.")
+    needed, levels, new = report.tables(rows)
     assert needed.columns[1:4] == ["by mean scores", "by the pooled model", "by the same model"]
     assert [[*row[:2], row[3]] for row in needed.rows][1:] == [
         ["uniform_alone", 320, 320], ["probe", BOUGHT[3], BOUGHT[4]],
@@ -126,9 +126,9 @@ def test_runs_are_counted_to_where_the_curve_stays_below() -> None:
     assert {row[2] for row in needed.rows} == {None}  # it was not run
     assert levels.rows[0] == ["1", 30.0, 30.0, 20.0]
     assert f"probe {SEEN[1]}" in new.note
-    assert [f.name for f in probe_figures(rows)] == ["probe", "probe_history", "probe_new"]
-    assert probe_sentence([]) == ""
-    assert probe_tables([]) == [] == probe_figures([])
+    assert [f.name for f in report.figures(rows)] == ["probe", "probe_history", "probe_new"]
+    assert report.headline([]) == ""
+    assert report.tables([]) == [] == report.figures([])
 
 
 @pytest.mark.parametrize("method", ["uniform_means", "uniform_pooled"])

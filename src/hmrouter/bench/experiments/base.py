@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.quick import Quick
@@ -52,11 +52,26 @@ class RunRequest:
         return next(b for b in self.benchmarks if b.name == name)
 
 
+class Report(Protocol):
+    """Shows the rows of an experiment; a module with these three functions is one."""
+
+    def headline(self, rows: Sequence[Row]) -> str:
+        """Say the main finding in one sentence for the index page; empty: there is none."""
+
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
+        """Make the tables."""
+
+    def figures(self, rows: Sequence[Row]) -> list[Figure]:
+        """Make the figures."""
+
+
 class Experiment(ABC):
     """Makes one of the paper's tables or figures, or one of ours."""
 
     name: ClassVar[str]
     title: ClassVar[str]
+    report: ClassVar[Report]
+    """Makes the headline, tables and figures of rows; a small experiment overrides the three methods instead."""
     methods: ClassVar[Sequence[str]]
     """Those that are compared when nothing else is asked for."""
     own_methods: ClassVar[Mapping[str, str]] = {}
@@ -90,12 +105,12 @@ class Experiment(ABC):
 
     def headline(self, rows: Sequence[Row]) -> str:
         """Say the main finding in one sentence for the index page, from rows alone; empty: there is none."""
-        return ""
+        return self.report.headline(rows) if hasattr(self, "report") else ""
 
-    @abstractmethod
     def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Make the tables, from rows alone."""
+        return self.report.tables(rows)
 
-    @abstractmethod
     def figures(self, rows: Sequence[Row]) -> list[Figure]:
         """Make the figures, from rows alone."""
+        return self.report.figures(rows)

@@ -58,7 +58,7 @@ def marks(table: ReportTable) -> dict[tuple[int, int], Mark]:
     Numbers that read the same rank the same. Where all are equal nothing is marked. Means below a table (its footer)
     are ranked along their row, but do not compete with the rows that they are means of.
 
-    >>> table = Table("", ["benchmark", "fixed", "knn", "hm"], [["gaia", 70.0, 68.0, 70.04]], best="row")
+    >>> table = ReportTable("", ["benchmark", "fixed", "knn", "hm"], [["gaia", 70.0, 68.0, 70.04]], best="row")
     >>> {column: mark.value for (_, column), mark in marks(table).items()}
     {1: 'best', 2: 'second', 3: 'best'}
     """

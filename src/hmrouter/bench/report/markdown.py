@@ -33,7 +33,7 @@ def render_markdown(page: Page) -> str:
 def table_markdown(table: ReportTable) -> str:
     """One table under its title, with its note; bold is best, italic second best.
 
-    >>> table = Table("Accuracy", ["method", "AUC"], [["knn", 0.5], ["hm", 0.75]], digits=2, best="column")
+    >>> table = ReportTable("Accuracy", ["method", "AUC"], [["knn", 0.5], ["hm", 0.75]], digits=2, best="column")
     >>> print(table_markdown(table))
     ### Accuracy
     <BLANKLINE>

@@ -14,15 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
+from hmrouter.bench.experiments.base import Experiment, Report, RunRequest, Unit
+from hmrouter.bench.experiments.cost import report as cost_report
 from hmrouter.bench.experiments.cost.pool import NO_COSTS, costed, costed_pool, costed_split
-from hmrouter.bench.experiments.cost.report import cost_figures, cost_sentence, cost_tables
 from hmrouter.bench.experiments.path import embedded, fit, line, product_of, split_of
 from hmrouter.bench.judge.choices import best_among, dense, tie_order, uniform
 from hmrouter.bench.judge.evaluate import realise
 from hmrouter.bench.judge.predict import ask, scorer_of
 from hmrouter.bench.methods import METHODS
-from hmrouter.bench.report.parts import Figure, ReportTable
 from hmrouter.costs import RouteCosts
 from hmrouter.errors import InputError
 from hmrouter.evidence.cells import Ints
@@ -39,6 +38,7 @@ class CostTradeoff(Experiment):
 
     name: ClassVar[str] = "cost"
     title: ClassVar[str] = "Cost-accuracy tradeoff"
+    report: ClassVar[Report] = cost_report
     methods: ClassVar[Sequence[str]] = ("random", "fixed", "knn", "irtnet", "embedllm", "avengers_pro",
                                         "component_only", "hm", "safe", "oracle")  # fmt: skip
 
@@ -97,18 +97,6 @@ class CostTradeoff(Experiment):
         on_test, on_train, seconds = merits(scorer_of(unit.method))
         for weight in LAMBDAS:  # Eq. cost_routing
             yield f"lambda={weight:g}", on_test - weight * expected, on_train - weight * expected, seconds
-
-    def headline(self, rows: Sequence[Row]) -> str:
-        """Say what half of Fixed's cost buys, by settings that were chosen on training tasks."""
-        return cost_sentence(rows)
-
-    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
-        """Budgets in dollars and relative to Fixed, each with the paper's rule and the honest one; hull areas."""
-        return cost_tables(rows)
-
-    def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """Accuracy against the budget, mean of benchmarks."""
-        return cost_figures(rows)
 
 
 def _choice(data: Dataset, value: Floats | None, order: Ints) -> Floats:

@@ -17,7 +17,7 @@ SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 """Of what Fixed costs on the same benchmark: budgets that fit the data's own range."""
 
 
-def cost_sentence(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[Row]) -> str:
     """Say what half of Fixed's cost buys, by settings that were chosen on training tasks."""
     frontiers, said = Frontiers(rows), []
     budget = {b: 0.5 * c for b, c in frontiers.fixed_costs.items()}
@@ -28,7 +28,7 @@ def cost_sentence(rows: Sequence[Row]) -> str:
     return f"{start}: {', '.join(said)}." if said else ""
 
 
-def cost_tables(rows: Sequence[Row]) -> list[ReportTable]:
+def tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Budgets in dollars and relative to Fixed, each with the paper's rule and the honest one; hull areas."""
     frontiers = Frontiers(rows)
     out = []
@@ -64,7 +64,7 @@ def _table(
     return ReportTable(f"{title}, {rule.label}", ["method", *budgets], body, note, best="column")
 
 
-def cost_figures(rows: Sequence[Row]) -> list[Figure]:
+def figures(rows: Sequence[Row]) -> list[Figure]:
     """Accuracy against the budget, mean of benchmarks."""
     frontiers, series = Frontiers(rows), []
     if not frontiers.fixed_costs:

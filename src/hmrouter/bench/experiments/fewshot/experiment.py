@@ -13,15 +13,14 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
+from hmrouter.bench.experiments.base import Experiment, Report, RunRequest, Unit
+from hmrouter.bench.experiments.fewshot import report as fewshot_report
 from hmrouter.bench.experiments.fewshot.newcomers import REVEALED, mask_of, missed, oracle_loss, probed, routes_of
-from hmrouter.bench.experiments.fewshot.report import curve_figures, curve_tables, ends_sentence
 from hmrouter.bench.experiments.path import embedded, fit, row, split_of
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.judge.choices import share_of, shares_of
 from hmrouter.bench.judge.history import informed
 from hmrouter.bench.judge.predict import Predictions, scorer_of
-from hmrouter.bench.report.parts import Figure, ReportTable
 from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.types import Route
 
@@ -31,6 +30,7 @@ class FewShot(Experiment):
 
     name: ClassVar[str] = "fewshot"
     title: ClassVar[str] = "Sample efficiency for new routes, models and harnesses"
+    report: ClassVar[Report] = fewshot_report
     methods: ClassVar[Sequence[str]] = ("random", "fixed", "embedllm", "hm", "hm_refit", "safe_alone", "safe", "oracle")
     own_methods: ClassVar[Mapping[str, str]] = {"hm_refit": "hm"}
     quick: ClassVar[Quick] = Quick(held_out=2)
@@ -78,15 +78,3 @@ class FewShot(Experiment):
             return
         for train in shown:
             yield fit(self.behind(unit.method), split, request, sources, train)
-
-    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
-        """Accuracy by kind and k, and what each method is above EmbedLLM and above Fixed."""
-        return curve_tables(rows)
-
-    def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """Accuracy against k, for each kind of held-out unit."""
-        return curve_figures(rows)
-
-    def headline(self, rows: Sequence[Row]) -> str:
-        """Compare the paper's method with the baseline, at both ends of the curve."""
-        return ends_sentence(rows)

@@ -16,7 +16,7 @@ from hmrouter.bench.experiments.summaries import (
 from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
 
 
-def curve_tables(rows: Sequence[Row]) -> list[ReportTable]:
+def tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Accuracy by kind and k, and what each method is above EmbedLLM and above Fixed."""
     rows = _by_unit(rows)
     methods, present = distinct(rows, "method"), distinct(rows, "setting")
@@ -42,7 +42,7 @@ def curve_tables(rows: Sequence[Row]) -> list[ReportTable]:
     return out
 
 
-def curve_figures(rows: Sequence[Row]) -> list[Figure]:
+def figures(rows: Sequence[Row]) -> list[Figure]:
     """Accuracy against k, for each kind of held-out unit."""
     out, rows = [], _by_unit(rows)
     for kind in KINDS:
@@ -65,7 +65,7 @@ def curve_figures(rows: Sequence[Row]) -> list[Figure]:
     return out
 
 
-def ends_sentence(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[Row]) -> str:
     """Compare the paper's method with the baseline, at both ends of the curve."""
     said = []
     for k in (REVEALED[0], REVEALED[-1]):

@@ -16,15 +16,14 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.benchmarks.cells import outcomes_of
-from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
-from hmrouter.bench.experiments.heldout.report import heldout_figures, heldout_tables, means_sentence
+from hmrouter.bench.experiments.base import Experiment, Report, RunRequest, Unit
+from hmrouter.bench.experiments.heldout import report as heldout_report
 from hmrouter.bench.experiments.path import ALL_METHODS, BY_ROUTE, embedded, product_of, row, split_of
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.judge.choices import dense, shares_of
 from hmrouter.bench.judge.history import informed, listens
 from hmrouter.bench.judge.predict import Predictions, predict
 from hmrouter.bench.methods import REFERENCES
-from hmrouter.bench.report.parts import Figure, ReportTable
 from hmrouter.errors import InputError
 from hmrouter.evidence.dataset import Dataset, Split
 
@@ -34,6 +33,7 @@ class HeldOut(Experiment):
 
     name: ClassVar[str] = "heldout"
     title: ClassVar[str] = "Routing on held-out benchmarks"
+    report: ClassVar[Report] = heldout_report
     methods: ClassVar[Sequence[str]] = ALL_METHODS
     quick: ClassVar[Quick] = Quick(splits=1, without=("mirt", "component_only"))
 
@@ -63,18 +63,6 @@ class HeldOut(Experiment):
             row(unit, split, shares, found, n_routes=int(here.sum()),
                 n_routes_elsewhere=int((here & train.observed).sum()), learned_from=[b.name for b in sources])
         ]  # fmt: skip
-
-    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
-        """All held-out benchmarks, the paper's three, differences to Fixed, and what was known of each."""
-        return heldout_tables(rows)
-
-    def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """The mean per method, and every benchmark."""
-        return heldout_figures(rows)
-
-    def headline(self, rows: Sequence[Row]) -> str:
-        """Give the means of our two scorers, the strongest baseline and the references."""
-        return means_sentence(rows)
 
 
 @lru_cache(maxsize=2)

@@ -22,7 +22,7 @@ from hmrouter.bench.report.parts import Figure, ReportTable, Series
 OF_THE_PAPER = ("taubench_airline", "corebench_hard", "scicode")
 
 
-def heldout_tables(rows: Sequence[Row]) -> list[ReportTable]:
+def tables(rows: Sequence[Row]) -> list[ReportTable]:
     """All held-out benchmarks, the paper's three, differences to Fixed, and what was known of each."""
     out = [accuracy_table(rows, "Held-out benchmarks, oracle-normalised")]
     three = [r for r in rows if r["benchmark"] in OF_THE_PAPER]
@@ -42,7 +42,7 @@ def heldout_tables(rows: Sequence[Row]) -> list[ReportTable]:
     return [*out, ReportTable("What was known of held-out benchmarks", columns, body, note, digits=0)]
 
 
-def heldout_figures(rows: Sequence[Row]) -> list[Figure]:
+def figures(rows: Sequence[Row]) -> list[Figure]:
     """The mean per method, every benchmark, and the paper's figure of its three."""
     methods = distinct(rows, "method")
     means = {m: benchmark_means(known(rows, ACCURACY), ACCURACY, m, 100.0) for m in methods}
@@ -81,7 +81,7 @@ def heldout_figures(rows: Sequence[Row]) -> list[Figure]:
     return out
 
 
-def means_sentence(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[Row]) -> str:
     """Give the means of our two scorers, the strongest baseline and the references."""
     said = []
     for m in ("hm", "safe", "fixed", "embedllm", "random"):

@@ -15,14 +15,13 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.benchmarks.rectangles import rectangles
-from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
+from hmrouter.bench.experiments.base import Experiment, Report, RunRequest, Unit
+from hmrouter.bench.experiments.interaction import report as interaction_report
 from hmrouter.bench.experiments.interaction.contrasts import Contrast, contrasts, correlation, sign_agreement
 from hmrouter.bench.experiments.interaction.deviations import deviations
-from hmrouter.bench.experiments.interaction.report import deviation_figures, interaction_tables, main_finding
 from hmrouter.bench.experiments.path import embedded, fit, product_of, row, split_of
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.judge.choices import dense, shares_of
-from hmrouter.bench.report.parts import Figure, ReportTable
 
 NOTHING: dict[str, Any] = {"sign_agreement": None, "pearson": None, "contrasts": [], "deviations": []}
 """The keys of a method that predicts nothing."""
@@ -33,6 +32,7 @@ class Interaction(Experiment):
 
     name: ClassVar[str] = "interaction"
     title: ClassVar[str] = "What the interaction term adds"
+    report: ClassVar[Report] = interaction_report
     methods: ClassVar[Sequence[str]] = ("random", "fixed", "component_average", "component_only", "hm", "safe",
                                         "oracle")  # fmt: skip
     quick: ClassVar[Quick] = Quick(splits=None)
@@ -73,18 +73,6 @@ class Interaction(Experiment):
                 ],
             }
         ]
-
-    def headline(self, rows: Sequence[Row]) -> str:
-        """Sign agreement with and without the interaction term."""
-        return main_finding(rows)
-
-    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
-        """The paper's table over all rectangles, and its parts per benchmark."""
-        return interaction_tables(rows)
-
-    def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """Predicted against observed deviations, pair by pair."""
-        return deviation_figures(rows)
 
 
 def _counts(found: Sequence[Contrast]) -> dict[str, Any]:

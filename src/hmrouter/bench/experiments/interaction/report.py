@@ -26,7 +26,7 @@ LABELLED = 8
 """How many pairs a figure names: those furthest from what their components explain."""
 
 
-def interaction_tables(rows: Sequence[Row]) -> list[ReportTable]:
+def tables(rows: Sequence[Row]) -> list[ReportTable]:
     """All rectangles together, per benchmark, and accuracy above the component-only scorer."""
     methods = distinct(rows, "method")
     accuracy = [level(rows, m) for m in methods]
@@ -75,7 +75,7 @@ def _per_benchmark(rows: Sequence[Row], key: str, title: str, scale: float, digi
     return ReportTable(title, columns, body, note, digits, "row", unranked=("benchmark", "rectangles", "resolved"))
 
 
-def main_finding(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[Row]) -> str:
     """Sign agreement with and without the interaction term, in a sentence; empty if one of them did not run."""
     base, full, plain = (_percent(sign_agreement(contrasts_of(rows, m))) for m in (BASE, FULL, "fixed"))
     if base is None or full is None:
@@ -122,7 +122,7 @@ def averaged_deviations(rows: Sequence[Row]) -> list[tuple[str, float, float]]:
     return [(pair, *np.mean(found, axis=0).tolist()) for pair, found in sorted(pairs.items())]
 
 
-def deviation_figures(rows: Sequence[Row]) -> list[Figure]:
+def figures(rows: Sequence[Row]) -> list[Figure]:
     """All pairs of all benchmarks, and the benchmark with the most rectangles by itself with names."""
     own = known(rows, "deviations", method=FULL)
     of = {b: averaged_deviations([r for r in own if r["benchmark"] == b]) for b in distinct(own, "benchmark")}

@@ -16,12 +16,11 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.benchmarks.cells import outcomes_of
-from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
-from hmrouter.bench.experiments.mixed.report import mixed_figures, mixed_sentence, mixed_tables
+from hmrouter.bench.experiments.base import Experiment, Report, RunRequest, Unit
+from hmrouter.bench.experiments.mixed import report as mixed_report
 from hmrouter.bench.experiments.path import fit, row
 from hmrouter.bench.judge.choices import best_among, dense, shares_of, tie_order
 from hmrouter.bench.judge.history import others
-from hmrouter.bench.report.parts import Figure, ReportTable
 from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.state import Floats
 
@@ -35,6 +34,7 @@ class Mixed(Experiment):
 
     name: ClassVar[str] = "mixed"
     title: ClassVar[str] = "Several suites as one workload"
+    report: ClassVar[Report] = mixed_report
     methods: ClassVar[Sequence[str]] = (
         "random", "fixed", PER_SUITE, "knn", "avengers", "embedllm", "hm", "safe_alone", "safe", "oracle"
     )  # fmt: skip
@@ -72,18 +72,6 @@ class Mixed(Experiment):
             row(named, split, shares, found, n_routes=len(split.test.routes), per_task=per_task,
                 suites=accuracy_by_suite(split.test, shares))
         ]  # fmt: skip
-
-    def headline(self, rows: Sequence[Row]) -> str:
-        """The best pair per suite and the routers against one pair for all."""
-        return mixed_sentence(rows)
-
-    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
-        """Groups x methods, differences to one pair for all, and every suite of a group."""
-        return mixed_tables(rows)
-
-    def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """Difference to one pair for all, per group."""
-        return mixed_figures(rows)
 
 
 def groups_of(benchmarks: Sequence[Benchmark]) -> list[tuple[Benchmark, ...]]:

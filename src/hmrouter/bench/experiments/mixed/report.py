@@ -18,7 +18,7 @@ from hmrouter.bench.experiments.summaries import (
 from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
 
 
-def mixed_tables(rows: Sequence[Row]) -> list[ReportTable]:
+def tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Groups x methods, differences to one pair for all, every suite of a group, and the groups themselves."""
     out = [accuracy_table(rows, "Several suites as one workload, oracle-normalised")]
     difference = difference_table(rows, "Several suites: difference to one pair for all")
@@ -41,7 +41,7 @@ def mixed_tables(rows: Sequence[Row]) -> list[ReportTable]:
     return [*out, ReportTable("Groups of suites", columns, lines, note, digits=0)]
 
 
-def mixed_figures(rows: Sequence[Row]) -> list[Figure]:
+def figures(rows: Sequence[Row]) -> list[Figure]:
     """Difference to one pair for all, per group."""
     groups, series = distinct(rows, "benchmark"), []
     for method in compared(rows):
@@ -60,7 +60,7 @@ def mixed_figures(rows: Sequence[Row]) -> list[Figure]:
     ]  # fmt: skip
 
 
-def mixed_sentence(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[Row]) -> str:
     """The best pair per suite and the routers against one pair for all."""
     return difference_sentence(rows, ("fixed_per_suite", "hm", "safe"), "Several suites as one workload")
 

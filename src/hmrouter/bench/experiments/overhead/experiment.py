@@ -15,15 +15,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
-from hmrouter.bench.experiments.overhead.report import overhead_sentence, overhead_tables
+from hmrouter.bench.experiments.base import Experiment, Report, RunRequest, Unit
+from hmrouter.bench.experiments.overhead import report as overhead_report
 from hmrouter.bench.experiments.path import embedded, fit, row, split_of
 from hmrouter.bench.experiments.quick import Quick
-from hmrouter.bench.experiments.summaries import distinct
 from hmrouter.bench.judge.choices import shares_of
 from hmrouter.bench.judge.predict import scorer_of
 from hmrouter.bench.methods import REFERENCES
-from hmrouter.bench.report.parts import Figure, ReportTable, Series
 from hmrouter.errors import HMRouterError, NotFitted
 from hmrouter.evidence.dataset import Split
 from hmrouter.features.base import EMBEDDERS, embedder_named
@@ -37,6 +35,7 @@ class Overhead(Experiment):
 
     name: ClassVar[str] = "overhead"
     title: ClassVar[str] = "Routing overhead"
+    report: ClassVar[Report] = overhead_report
     methods: ClassVar[Sequence[str]] = ("fixed", "component_average", "knn", "embedllm", "component_only", "hm", "safe")
     quick: ClassVar[Quick] = Quick(splits=None)
 
@@ -65,29 +64,6 @@ class Overhead(Experiment):
                 "n_routes": len(routes), "n_outcomes": len(split.train.cells),
                 "agent_seconds": None if np.isnan(seconds).all() else float(np.nanmedian(seconds)),
             }
-        ]  # fmt: skip
-
-    def headline(self, rows: Sequence[Row]) -> str:
-        """Milliseconds per task and seconds of training."""
-        return overhead_sentence(rows)
-
-    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
-        """Per method and embedder, and per benchmark."""
-        return overhead_tables(rows)
-
-    def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """Training time against the number of outcomes."""
-        first = [r for r in rows if r["setting"] == rows[0]["setting"]]
-        series = []
-        for method in distinct(first, "method"):
-            points = sorted((r["n_outcomes"], r["fit_seconds"]) for r in first if r["method"] == method)
-            series.append(Series(method, *zip(*points, strict=True)))
-        return [
-            Figure(
-                "overhead", f"Training time, embedder {rows[0]['setting']}", "lines", "training outcomes",
-                "seconds to train", series, log_x=True, log_y=True,
-                note="One point per benchmark, one thread; the time of the task vectors is not in it.",
-            )
         ]  # fmt: skip
 
 

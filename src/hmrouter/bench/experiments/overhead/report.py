@@ -8,10 +8,10 @@ import numpy as np
 
 from hmrouter.bench.experiments.base import Row
 from hmrouter.bench.experiments.summaries import distinct, known
-from hmrouter.bench.report.parts import Cell, ReportTable
+from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
 
 
-def overhead_tables(rows: Sequence[Row]) -> list[ReportTable]:
+def tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Per method and embedder the mean of benchmarks; per benchmark the training times."""
     body: list[list[Cell]] = []
     for setting in distinct(rows, "setting"):
@@ -44,7 +44,7 @@ def overhead_tables(rows: Sequence[Row]) -> list[ReportTable]:
     return [*out, ReportTable("Training time per benchmark", columns, lines, note, digits=2)]
 
 
-def overhead_sentence(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[Row]) -> str:
     """Milliseconds per task and seconds of training, of the methods that stand for the two scorers."""
     said = []
     for method in ("hm", "safe"):
@@ -66,3 +66,19 @@ def _agents(rows: Sequence[Row]) -> str:
 
 def _mean(rows: Sequence[Row], key: str) -> float:
     return float(np.mean([r[key] for r in rows]))
+
+
+def figures(rows: Sequence[Row]) -> list[Figure]:
+    """Training time against the number of outcomes."""
+    first = [r for r in rows if r["setting"] == rows[0]["setting"]]
+    series = []
+    for method in distinct(first, "method"):
+        points = sorted((r["n_outcomes"], r["fit_seconds"]) for r in first if r["method"] == method)
+        series.append(Series(method, *zip(*points, strict=True)))
+    return [
+        Figure(
+            "overhead", f"Training time, embedder {rows[0]['setting']}", "lines", "training outcomes",
+            "seconds to train", series, log_x=True, log_y=True,
+            note="One point per benchmark, one thread; the time of the task vectors is not in it.",
+        )
+    ]  # fmt: skip

@@ -16,17 +16,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
+from hmrouter.bench.experiments.base import Experiment, Report, RunRequest, Unit
 from hmrouter.bench.experiments.cost.pool import costed, costed_pool
 from hmrouter.bench.experiments.path import embedded, line, product_of, split_of
+from hmrouter.bench.experiments.plan import report as plan_report
 from hmrouter.bench.experiments.plan.replay import Outlook, Sums
-from hmrouter.bench.experiments.plan.report import plan_figures, plan_sentence, plan_tables
 from hmrouter.bench.judge.choices import choose, dense, shares_of, tie_order
 from hmrouter.bench.judge.evaluate import Metrics, realise
 from hmrouter.bench.judge.history import informed
 from hmrouter.bench.judge.predict import predict, scorer_of
 from hmrouter.bench.methods import REFERENCES
-from hmrouter.bench.report.parts import Figure, ReportTable
 from hmrouter.costs import RouteCosts
 from hmrouter.errors import InputError
 from hmrouter.evidence.dataset import Dataset, Split, hash_rank
@@ -49,6 +48,7 @@ class Plans(Experiment):
 
     name: ClassVar[str] = "plan"
     title: ClassVar[str] = "Plans with a verifier"
+    report: ClassVar[Report] = plan_report
     methods: ClassVar[Sequence[str]] = (
         "random", "fixed", "single", "plan", "plan_independent", "plan_by_ratio", "oracle"
     )  # fmt: skip
@@ -86,18 +86,6 @@ class Plans(Experiment):
                 unaware = (found[chosen][0], whole.real(unit.method, made[chosen], NOISY))
                 rows.append(_row(unit, split, "train 5%/5% unaware", "5%/5%", unaware, known[chosen], aware=False))
         return rows
-
-    def headline(self, rows: Sequence[Row]) -> str:
-        """Say what plans cost and reach beside the best fixed pair."""
-        return plan_sentence(rows)
-
-    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
-        """Cost and accuracy beside Fixed, promises, and the wrong verifier."""
-        return plan_tables(rows)
-
-    def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """Accuracy against cost, both relative to Fixed."""
-        return plan_figures(rows)
 
 
 class Side:

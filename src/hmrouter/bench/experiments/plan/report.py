@@ -68,7 +68,7 @@ class Beside:
         return out
 
 
-def plan_sentence(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[Row]) -> str:
     """The mean cost and accuracy of plans and single choices; empty if something is missing."""
     beside, said = Beside(rows), []
     for m in ("plan", "single"):
@@ -79,7 +79,7 @@ def plan_sentence(rows: Sequence[Row]) -> str:
     return f"Beside the best fixed pair, settings chosen on training tasks: {', '.join(said)}." if said else ""
 
 
-def plan_tables(rows: Sequence[Row]) -> list[ReportTable]:
+def tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Costs and accuracies beside Fixed, promises, and what a verifier that is sometimes wrong leaves of it."""
     beside = Beside(rows)
     methods = beside.methods
@@ -139,7 +139,7 @@ def _wrong_verifier(beside: Beside) -> ReportTable | None:
     return ReportTable("A verifier that is wrong", columns, [*body, ["mean", *means]], note, digits=2, footer_rows=1)
 
 
-def plan_figures(rows: Sequence[Row]) -> list[Figure]:
+def figures(rows: Sequence[Row]) -> list[Figure]:
     """Frontiers on the mean of benchmarks, and where the chosen settings end up on each."""
     beside = Beside(rows)
     if not beside.priced:

@@ -19,13 +19,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
+from hmrouter.bench.experiments.base import Experiment, Report, RunRequest, Unit
+from hmrouter.bench.experiments.probe import report as probe_report
 from hmrouter.bench.experiments.probe.buying import BOUGHT, BUYERS, SEEN, bought
-from hmrouter.bench.experiments.probe.report import probe_figures, probe_sentence, probe_tables
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.judge.choices import dense
 from hmrouter.bench.judge.history import believed, others
-from hmrouter.bench.report.parts import Figure, ReportTable
 from hmrouter.evidence.cells import Bools, Ints
 from hmrouter.evidence.dataset import Dataset, hash_rank
 from hmrouter.probe.curves import Ability, Curves
@@ -49,6 +48,7 @@ class Probe(Experiment):
 
     name: ClassVar[str] = "probe"
     title: ClassVar[str] = "Which executions to buy"
+    report: ClassVar[Report] = probe_report
     methods: ClassVar[Sequence[str]] = (
         MEANS, POOLED, *(f"{name}{ALONE}" for name in BUYERS), *BUYERS, "random_curves"
     )  # fmt: skip
@@ -115,18 +115,6 @@ class Probe(Experiment):
             value = judge(data, posterior.run > 0) + chance if judge and last else posterior.mean
             leaders.append(int(value.argmax()))
         return [leaders[min(n, len(leaders)) - 1] for n in BOUGHT]
-
-    def headline(self, rows: Sequence[Row]) -> str:
-        """Runs to the regret of uniform running."""
-        return probe_sentence(rows)
-
-    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
-        """Runs needed, regret against runs, and the error of a newcomer's rate."""
-        return probe_tables(rows)
-
-    def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """Regret against runs, and error against runs."""
-        return probe_figures(rows)
 
 
 def _by_means(data: Dataset, run: Bools) -> Floats:

@@ -21,7 +21,7 @@ REFERENCES = {
 judge what came out; and for a new model the mean of random tasks."""
 
 
-def probe_sentence(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[Row]) -> str:
     """Runs to the regret of running every pair in turn; empty if that was not run."""
     said = []
     for words, reference in REFERENCES.items():
@@ -32,7 +32,7 @@ def probe_sentence(rows: Sequence[Row]) -> str:
     return f"{start}{'; '.join(said)}." if said else ""
 
 
-def probe_tables(rows: Sequence[Row]) -> list[ReportTable]:
+def tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Runs needed, regret against runs, and the error of a newcomer's rate."""
     best, new, out = _best(rows), _new(rows), list[ReportTable]()
     if best:
@@ -69,7 +69,7 @@ def probe_tables(rows: Sequence[Row]) -> list[ReportTable]:
     return out
 
 
-def probe_figures(rows: Sequence[Row]) -> list[Figure]:
+def figures(rows: Sequence[Row]) -> list[Figure]:
     """Regret against runs without and with history, and error against runs."""
     best, new, out = _best(rows), _new(rows), list[Figure]()
     alone = [r for r in best if r["method"].endswith(("_alone", "_means", "_pooled")) or r["method"] == "probe"]

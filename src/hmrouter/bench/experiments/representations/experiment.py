@@ -19,12 +19,11 @@ import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.benchmarks.cells import outcomes_of
-from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
+from hmrouter.bench.experiments.base import Experiment, Report, RunRequest, Unit
 from hmrouter.bench.experiments.path import embedded, split_of
+from hmrouter.bench.experiments.representations import report as representations_report
 from hmrouter.bench.experiments.representations.harness_vectors import cosines, vectors_of
-from hmrouter.bench.experiments.representations.report import family_tables, nearest_sentence, vector_figure
 from hmrouter.bench.judge.history import others
-from hmrouter.bench.report.parts import Figure, ReportTable
 from hmrouter.errors import InputError
 from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.features.descriptions import HarnessDescriptions
@@ -42,6 +41,7 @@ class Representations(Experiment):
 
     name: ClassVar[str] = "representations"
     title: ClassVar[str] = "Learned harness representations"
+    report: ClassVar[Report] = representations_report
     methods: ClassVar[Sequence[str]] = ("hm", "hm_untrained", "description")
     own_methods: ClassVar[dict[str, str]] = {"hm_untrained": "hm", "description": "hm"}
 
@@ -80,18 +80,6 @@ class Representations(Experiment):
                 "cosines": found.tolist(), "apart": apart(names, request.benchmarks),
             }
         ]  # fmt: skip
-
-    def headline(self, rows: Sequence[Row]) -> str:
-        """How many harnesses have their nearest neighbour in their family."""
-        return nearest_sentence(rows)
-
-    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
-        """Agreement with the families, and everybody's nearest neighbour."""
-        return family_tables(rows)
-
-    def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """The vectors on their two main axes."""
-        return vector_figure(rows)
 
 
 @lru_cache(maxsize=2)

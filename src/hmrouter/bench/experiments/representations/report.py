@@ -21,7 +21,7 @@ from hmrouter.state import Floats
 MAIN = "hm"
 
 
-def family_tables(rows: Sequence[Row]) -> list[ReportTable]:
+def tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Per method the agreement with the families; for HM everybody's nearest neighbour."""
     body: list[list[Cell]] = []
     for method in distinct(rows, "method"):
@@ -60,7 +60,7 @@ def family_tables(rows: Sequence[Row]) -> list[ReportTable]:
     return out
 
 
-def nearest_sentence(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[Row]) -> str:
     """How many harnesses have their nearest neighbour in their family; empty if HM did not run."""
     if MAIN not in distinct(rows, "method"):
         return ""
@@ -75,7 +75,7 @@ def nearest_sentence(rows: Sequence[Row]) -> str:
     return f"{said}."
 
 
-def vector_figure(rows: Sequence[Row]) -> list[Figure]:
+def figures(rows: Sequence[Row]) -> list[Figure]:
     """The learned vectors on their two main axes, one series per family."""
     if MAIN not in distinct(rows, "method"):
         return []

@@ -15,9 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
+from hmrouter.bench.experiments.base import Experiment, Report, RunRequest, Unit
 from hmrouter.bench.experiments.path import line, product_of, row, split_of
 from hmrouter.bench.experiments.quick import Quick
+from hmrouter.bench.experiments.transfer import report as transfer_report
 from hmrouter.bench.experiments.transfer.moved_choices import (
     Move,
     any_of,
@@ -27,10 +28,8 @@ from hmrouter.bench.experiments.transfer.moved_choices import (
     moves,
     one_model,
 )
-from hmrouter.bench.experiments.transfer.report import loss_figure, loss_sentence, pair_figures, transfer_tables
 from hmrouter.bench.judge.choices import best_among, dense
 from hmrouter.bench.judge.evaluate import Metrics
-from hmrouter.bench.report.parts import Figure, ReportTable
 from hmrouter.errors import InputError
 from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.scorers.rng import named_rng
@@ -46,6 +45,7 @@ class Transfer(Experiment):
 
     name: ClassVar[str] = "transfer"
     title: ClassVar[str] = "Moving model choices across harnesses"
+    report: ClassVar[Report] = transfer_report
     methods: ClassVar[Sequence[str]] = (
         "random", "fixed", "fixed_moved", "oracle_moved", "oracle_moved_exchanged", "oracle"
     )  # fmt: skip
@@ -78,18 +78,6 @@ class Transfer(Experiment):
         accuracy, oracle = np.mean(levels, axis=0).tolist()
         metrics = Metrics(accuracy, oracle, accuracy / oracle if oracle else None, None, n_test=len(split.test.tasks))
         return [line(unit, metrics, split.train, None, moves=len(levels), loss=oracle - accuracy, pairs=None)]
-
-    def headline(self, rows: Sequence[Row]) -> str:
-        """The mean loss beside that of the exchanged world."""
-        return loss_sentence(rows)
-
-    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
-        """Losses and levels per benchmark, and how often the best model is the same."""
-        return transfer_tables(rows)
-
-    def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """Losses per benchmark and split, and every benchmark's pairs."""
-        return [*loss_figure(rows), *pair_figures(rows)]
 
 
 def _levels(method: str, move: Move, split: Split, seed: int) -> tuple[float, float]:

@@ -24,7 +24,7 @@ Grid = Mapping[tuple[str, str], float]
 """(model, harness) -> mean score in percent."""
 
 
-def transfer_tables(rows: Sequence[Row]) -> list[ReportTable]:
+def tables(rows: Sequence[Row]) -> list[ReportTable]:
     """Losses, levels, and the best model of each harness."""
     split_rows = known(rows, "loss")
     out = []
@@ -70,7 +70,7 @@ def _beyond_luck(rows: Sequence[Row], benchmark: str | None = None) -> Interval 
     return benchmark_interval(found) if found and found.keys() == set(distinct(rows, "benchmark")) else None
 
 
-def loss_sentence(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[Row]) -> str:
     """The mean loss beside that of the exchanged world; empty if one of them did not run."""
     own = known(rows, "loss")
     moved, luck = (mean_of(benchmark_means(own, "loss", m, 100.0).values()) for m in (MOVED, LUCK))
@@ -80,6 +80,11 @@ def loss_sentence(rows: Sequence[Row]) -> str:
         f"The oracle's models lose {moved:.1f} points under another harness; {luck:.1f} in a world where a harness "
         "helps every model alike."
     )
+
+
+def figures(rows: Sequence[Row]) -> list[Figure]:
+    """Losses per benchmark and split, and every benchmark's pairs."""
+    return [*loss_figure(rows), *pair_figures(rows)]
 
 
 def loss_figure(rows: Sequence[Row]) -> list[Figure]:

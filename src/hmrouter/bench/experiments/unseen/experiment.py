@@ -13,13 +13,12 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
+from hmrouter.bench.experiments.base import Experiment, Report, RunRequest, Unit
 from hmrouter.bench.experiments.path import fit, product_of, row, split_of
+from hmrouter.bench.experiments.unseen import report as unseen_report
 from hmrouter.bench.experiments.unseen.hiding import OBSERVED, SETTINGS, hidden_split
-from hmrouter.bench.experiments.unseen.report import hardest_sentence, level_figures, level_tables
 from hmrouter.bench.judge.choices import blind_among, share_of, shares_of
 from hmrouter.bench.judge.predict import Predictions
-from hmrouter.bench.report.parts import Figure, ReportTable
 from hmrouter.evidence.dataset import Split
 
 
@@ -28,6 +27,7 @@ class Unseen(Experiment):
 
     name: ClassVar[str] = "unseen"
     title: ClassVar[str] = "Routing with unobserved combinations"
+    report: ClassVar[Report] = unseen_report
     methods: ClassVar[Sequence[str]] = (
         "random", "fixed", "component_average", "hm", "hm_observed", "safe_alone", "safe", "blind", "oracle"
     )  # fmt: skip
@@ -55,18 +55,6 @@ class Unseen(Experiment):
             row(unit, shown, shares, found, n_routes=len(shown.train.routes), n_hidden=int(hidden.sum()),
                 hidden_picked=share_of(hidden, shares))
         ]  # fmt: skip
-
-    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
-        """Both ways of hiding, differences, and the benchmarks at 90%."""
-        return level_tables(rows)
-
-    def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """Accuracy against how much is hidden, for both ways of hiding."""
-        return level_figures(rows)
-
-    def headline(self, rows: Sequence[Row]) -> str:
-        """Say what a blind pick gets where most is hidden."""
-        return hardest_sentence(rows)
 
 
 @lru_cache(maxsize=2)

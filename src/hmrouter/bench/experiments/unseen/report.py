@@ -21,7 +21,7 @@ PAIRS = (("hm", "hm_observed"), ("hm", "blind"), ("hm", "component_average"), ("
 """The differences worth an interval: what access to hidden routes brings, and what of it a blind pick brings too."""
 
 
-def level_tables(rows: Sequence[Row]) -> list[ReportTable]:
+def tables(rows: Sequence[Row]) -> list[ReportTable]:
     """The paper's table, the same with routes hidden at random, differences, and the benchmarks at 90%."""
     out = [_levels_table(rows, order) for order in (BEST_FIRST, RANDOM)]
     pairs = [(a, b) for a, b in PAIRS if {a, b} <= set(distinct(rows, "method"))]
@@ -42,7 +42,7 @@ def level_tables(rows: Sequence[Row]) -> list[ReportTable]:
     return out
 
 
-def level_figures(rows: Sequence[Row]) -> list[Figure]:
+def figures(rows: Sequence[Row]) -> list[Figure]:
     """Accuracy against how much is hidden, for both ways of hiding."""
     out = []
     for order, how in ((BEST_FIRST, "the best routes hidden first"), (RANDOM, "routes hidden at random")):
@@ -63,7 +63,7 @@ def level_figures(rows: Sequence[Row]) -> list[Figure]:
     return out
 
 
-def hardest_sentence(rows: Sequence[Row]) -> str:
+def headline(rows: Sequence[Row]) -> str:
     """Say what a blind pick gets where the paper's protocol is hardest."""
     setting = f"{BEST_FIRST} 90%"
     found = {m: level(rows, m, setting=setting) for m in ("hm", "blind", "safe", "fixed")}
