@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hmrouter.bench.experiments import every_experiment
-from hmrouter.bench.experiments.base import Interval, Table
+from hmrouter.bench.report.parts import Interval, ReportTable
 
 TOOLS = Path(__file__).parent.parent / "tools"
 
@@ -20,12 +20,12 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_papers_numbers_stand_beside_ours_line_by_line() -> None:
     from paper_tables import beside_ours
 
-    ours = Table(
+    ours = ReportTable(
         "Routing accuracy, oracle-normalised",
         ["benchmark", "random", "fixed", "hm"],
         [["unheard of", 1.0, 2.0, 3.0], ["scicode", 20.0, 60.0, Interval(50.0, 40.0, 60.0)]],
     )
-    table = beside_ours("routing", [Table("another", ["benchmark"], []), ours])
+    table = beside_ours("routing", [ReportTable("another", ["benchmark"], []), ours])
     assert table is not None
     assert len(table.rows) == 1
     cells = dict(zip(table.columns, table.rows[0], strict=True))
@@ -38,8 +38,8 @@ def test_the_papers_numbers_stand_beside_ours_line_by_line() -> None:
 def test_what_the_paper_does_not_have_stands_alone() -> None:
     from paper_tables import beside_ours
 
-    assert beside_ours("sparse", [Table("any", ["benchmark"], [])]) is None
-    assert beside_ours("routing", [Table("another title", ["benchmark"], [["scicode"]])]) is None
+    assert beside_ours("sparse", [ReportTable("any", ["benchmark"], [])]) is None
+    assert beside_ours("routing", [ReportTable("another title", ["benchmark"], [["scicode"]])]) is None
 
 
 def test_every_line_of_the_paper_has_all_its_columns() -> None:

@@ -8,12 +8,12 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from hmrouter.bench.experiments.base import Cell, Interval, Table
+from hmrouter.bench.report.parts import Cell, Interval, ReportTable
 
 PAPER: dict[str, Any] = tomllib.loads((Path(__file__).parent / "paper.toml").read_text(encoding="utf-8"))
 
 
-def beside_ours(experiment: str, tables: Sequence[Table]) -> Table | None:
+def beside_ours(experiment: str, tables: Sequence[ReportTable]) -> ReportTable | None:
     """The paper's table of an experiment beside ours; None where it has none, or where nothing of ours corresponds."""
     paper: Mapping[str, Any] = PAPER.get(experiment, {})
     ours = next((t for t in tables if t.title == paper.get("ours")), None)
@@ -33,9 +33,9 @@ def beside_ours(experiment: str, tables: Sequence[Table]) -> Table | None:
         body.append([*cells, *([about[name]] if name in about else [])])
     columns = [ours.columns[0], *(f"{c} ({who})" for c in paper["columns"] for who in ("paper", "ours"))]
     columns += [f"{c} (ours)" for c in also] + ["our data"] * bool(about)
-    return Table(paper["title"], columns, body, paper["note"], paper.get("digits", 1)) if body else None
+    return ReportTable(paper["title"], columns, body, paper["note"], paper.get("digits", 1)) if body else None
 
 
-def _cell(table: Table, line: Sequence[Cell], column: str) -> Cell:
+def _cell(table: ReportTable, line: Sequence[Cell], column: str) -> Cell:
     found = line[list(table.columns).index(column)] if column in table.columns else None
     return found.value if isinstance(found, Interval) else found

@@ -11,7 +11,7 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Experiment, Plan
+from hmrouter.bench.experiments.base import Experiment, RunRequest
 
 Plant = Callable[..., Path]
 
@@ -70,9 +70,9 @@ def rows_of() -> Callable[..., list[dict[str, Any]]]:
 
     def run(name: str, benchmark: Benchmark, *methods: str, splits: int = 2) -> list[dict[str, Any]]:
         experiment: Experiment = EXPERIMENTS.load(name)()
-        plan = Plan([benchmark], methods, splits)
+        request = RunRequest([benchmark], methods, splits)
         assert not experiment.refusal(benchmark)
-        return [row for unit in experiment.units(plan) for row in experiment.run(unit, benchmark, plan)]
+        return [row for unit in experiment.units(request) for row in experiment.run(unit, benchmark, request)]
 
     return run
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from hmrouter.bench.experiments.base import Interval
 from hmrouter.bench.experiments.summaries import (
     accuracy_table,
     benchmark_means,
@@ -16,6 +15,7 @@ from hmrouter.bench.experiments.summaries import (
     mean_of,
     overall_difference,
 )
+from hmrouter.bench.report.parts import Interval
 
 
 def rows(values: dict[tuple[str, str], list[float | None]], **more: Any) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.judge.budgets import TEST_RULE, TRAINING_RULE, Frontiers
+from hmrouter.bench.experiments.cost.frontiers import TEST_RULE, TRAINING_RULE, Frontiers
 
 
 def a_row(benchmark: str, method: str, setting: str, numbers: tuple[float | None, ...], **more: Any) -> dict[str, Any]:

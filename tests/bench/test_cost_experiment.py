@@ -11,8 +11,9 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.cost import LAMBDAS, costed_pool
-from hmrouter.bench.judge.evaluate import dense
+from hmrouter.bench.experiments.cost.experiment import LAMBDAS
+from hmrouter.bench.experiments.cost.pool import costed_pool
+from hmrouter.bench.judge.choices import dense
 
 Plant = Callable[..., Path]
 RowsOf = Callable[..., list[dict[str, Any]]]

@@ -13,7 +13,7 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Experiment, Plan, Unit
+from hmrouter.bench.experiments.base import Experiment, RunRequest, Unit
 from hmrouter.bench.run.engine import Results, run
 from hmrouter.bench.run.failures import sentences
 from hmrouter.bench.run.results_cache import ResultsCache
@@ -30,18 +30,18 @@ def benchmarks(plant: Plant, tmp_path: Path) -> list[Benchmark]:
     return [Benchmark.at(plant(tmp_path / "data" / name, n)) for name, n in (("alpha", 12), ("beta", 16))]
 
 
-def all_units(plans: dict[str, Plan]) -> list[Unit]:
+def all_units(requests: dict[str, RunRequest]) -> list[Unit]:
     out: list[Unit] = []
-    for name, plan in plans.items():
+    for name, request in requests.items():
         experiment: Experiment = EXPERIMENTS.load(name)()
-        out += experiment.units(plan)
+        out += experiment.units(request)
     return out
 
 
 def go(benchmarks: Sequence[Benchmark], cache: Path, *methods: str, jobs: int = 1, **more: Any) -> Results:
     splits = more.pop("splits", 2)
-    plans = {name: Plan(benchmarks, methods, splits) for name in more.pop("experiments", ["routing"])}
-    return run(all_units(plans), plans, ResultsCache(cache), jobs=jobs, **more)
+    requests = {name: RunRequest(benchmarks, methods, splits) for name in more.pop("experiments", ["routing"])}
+    return run(all_units(requests), requests, ResultsCache(cache), jobs=jobs, **more)
 
 
 def timeless(rows: Sequence[Any]) -> list[dict[str, Any]]:
@@ -55,8 +55,8 @@ def test_one_worker_or_two_or_none(benchmarks: list[Benchmark], tmp_path: Path) 
     methods, experiments = ("random", "fixed", "knn", "avengers", "hm", "oracle"), ("routing", "cost")
     one = go(benchmarks, tmp_path / "1", *methods, jobs=1, experiments=experiments)
     two = go(benchmarks, tmp_path / "2", *methods, jobs=2, experiments=experiments)
-    plans = {name: Plan(benchmarks, methods, splits=2) for name in experiments}
-    here = [row for unit in all_units(plans) for row in run_unit(unit, plans).rows]
+    requests = {name: RunRequest(benchmarks, methods, splits=2) for name in experiments}
+    here = [row for unit in all_units(requests) for row in run_unit(unit, requests).rows]
     assert timeless(one.rows) == timeless(two.rows) == timeless(here)
     assert (one.computed, one.cached, one.left_out) == (48, 0, [])
     # in the order of the units, and to the last bit as they will be written
@@ -107,8 +107,8 @@ def test_what_a_unit_is_kept_under(benchmarks: list[Benchmark], monkeypatch: pyt
     def key(method: str = "knn", *, model: str = "small", **changed: Any) -> dict[str, Any]:
         monkeypatch.setenv("HMROUTER_EMBEDDINGS_URL", "http://localhost:9/v1")
         monkeypatch.setenv("HMROUTER_EMBEDDINGS_MODEL", model)
-        plan = replace(Plan(benchmarks, ("knn",), splits=2), **changed)
-        return UnitKeys({"routing": plan}).of(Unit("routing", "alpha", method, 0))
+        request = replace(RunRequest(benchmarks, ("knn",), splits=2), **changed)
+        return UnitKeys({"routing": request}).of(Unit("routing", "alpha", method, 0))
 
     assert key() == key(splits=3) == key(methods=("knn", "hm")) == key(vectors="sqlite:///v.db") == key(model="large")
     learned = [key(), key("fixed"), key("oracle"), key(seed=1)]

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.bench.benchmarks.worlds import demo_world
-from hmrouter.bench.judge.evaluate import choose, dense, evaluate, prepare, realise, tie_order, uniform
+from hmrouter.bench.judge.choices import choose, dense, tie_order, uniform
+from hmrouter.bench.judge.evaluate import evaluate, realise
 from hmrouter.bench.judge.forecasts import auc, log_loss
+from hmrouter.bench.judge.predict import prepare
 from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.scorers.base import Training
 from hmrouter.scorers.knn import KNN

@@ -35,7 +35,7 @@ def test_what_an_experiment_shows_is_drawn_and_documented(
     plant(tmp_path / "data" / "beta", 16, routes=routes[:6])
     suite = plan_suite([name], [tmp_path / "data"], splits=1, methods=METHODS_OF.get(name))
     for unit in units_of(suite):
-        done = run_unit(unit, suite.plans)
+        done = run_unit(unit, suite.requests)
         assert not done.error
         suite.results.rows += done.rows
     (section,) = page_of(suite, "command").sections

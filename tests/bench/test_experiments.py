@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Plan, Unit
-from hmrouter.bench.experiments.common import prepared, split_of
+from hmrouter.bench.experiments.base import RunRequest
 from hmrouter.bench.experiments.forecast import coverage
-from hmrouter.bench.experiments.judged import judge
+from hmrouter.bench.experiments.path import embedded, fit, split_of
 from hmrouter.bench.experiments.sparse import thinned
-from hmrouter.bench.judge.evaluate import Predictions, dense, predict
+from hmrouter.bench.judge.choices import dense, shares_of
+from hmrouter.bench.judge.predict import predict
 from hmrouter.errors import HMRouterError, InputError
 from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.scorers.fixed import Fixed
@@ -97,11 +97,18 @@ def test_every_method_runs_on_identical_splits(sparse_world: Benchmark, rows_of:
 def test_a_split_without_outcomes_is_refused() -> None:
     task, other, route = Task("t", text="Do it"), Task("u", text="Or not"), Route("m", "h")
     full, empty = Dataset([Outcome(task, route, 1.0)]), Dataset([], tasks=[other], routes=[route])
-    unit, plan = Unit("routing", "b", "fixed", 0), Plan([], [])
-    with pytest.raises(InputError, match="the test side"):
-        judge(unit, Split(0, full, empty), plan)
-    with pytest.raises(InputError, match="the training side"):
-        judge(unit, Split(0, empty, full), plan)
+    for method in ("fixed", "random", "oracle"):
+        with pytest.raises(InputError, match="the test side"):
+            fit(method, Split(0, full, empty), RunRequest([], []), ())
+        with pytest.raises(InputError, match="the training side"):
+            fit(method, Split(0, empty, full), RunRequest([], []), ())
+
+
+def test_only_the_oracle_chooses_without_predictions(world: Benchmark) -> None:
+    split = split_of(world, 0, 0)
+    assert shares_of("oracle", split, None).sum() == len(split.test.tasks)
+    with pytest.raises(ValueError, match="the choices of 'fixed' need its predictions"):
+        shares_of("fixed", split, None)
 
 
 def test_scores_that_are_no_numbers_are_refused(world: Benchmark) -> None:
@@ -111,7 +118,7 @@ def test_scores_that_are_no_numbers_are_refused(world: Benchmark) -> None:
 
     split = split_of(world, 0, 0)
     with pytest.raises(HMRouterError, match="'fixed' gave scores that are not finite"):
-        predict(Broken(), *prepared(split, Plan([], [])), split.test)
+        predict(Broken(), *embedded(split, RunRequest([], [])), split.test)
 
 
 # -- forecast -------------------------------------------------------------------------------------------------------
@@ -151,11 +158,6 @@ def test_coverage_counts_routes_inside_their_intervals(sparse_world: Benchmark) 
     means = test.route_means()
     inside, beside = (means[0] - 0.1, means[0] + 0.1), (means[0] + 0.01, 1.0)
     everything = [(0.0, 1.0)] * 3
-
-    def share(intervals: list[tuple[float, float]] | None) -> float | None:
-        nothing = np.zeros((len(test.tasks), 4))
-        return coverage(Predictions(nothing, nothing, 0.0, intervals), test)
-
-    assert share([inside, *everything]) == 1.0
-    assert share([beside, *everything]) == 0.75
-    assert share(None) is coverage(None, test) is None
+    assert coverage([inside, *everything], test) == 1.0
+    assert coverage([beside, *everything], test) == 0.75
+    assert coverage(None, test) is None

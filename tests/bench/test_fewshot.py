@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Plan
-from hmrouter.bench.experiments.common import prepared, split_of
-from hmrouter.bench.experiments.fewshot import FewShot
-from hmrouter.bench.experiments.fewshot_report import label
-from hmrouter.bench.experiments.newcomers import REVEALED, missed, oracle_loss, probed, routes_of
-from hmrouter.bench.judge.evaluate import predict
+from hmrouter.bench.experiments.base import RunRequest
+from hmrouter.bench.experiments.fewshot.experiment import FewShot
+from hmrouter.bench.experiments.fewshot.newcomers import REVEALED, missed, oracle_loss, probed, routes_of
+from hmrouter.bench.experiments.fewshot.report import label
+from hmrouter.bench.experiments.path import embedded, split_of
+from hmrouter.bench.judge.predict import predict
 from hmrouter.scorers.fixed import Fixed
 from hmrouter.scorers.hm import HM
 from hmrouter.scorers.hm.summaries import Summaries
@@ -49,8 +49,10 @@ def newcomer(plant: Plant, tmp_path: Path) -> Benchmark:
 
 def curves(benchmark: Benchmark, method: str, splits: int, *keys: str) -> list[list[float]]:
     """Of each key, the mean over splits at each k, with the new model held out."""
-    experiment, plan = FewShot(), Plan([benchmark], [method], splits)
-    rows = [r for u in experiment.units(plan) if u.setting == "model new" for r in experiment.run(u, benchmark, plan)]
+    experiment, request = FewShot(), RunRequest([benchmark], [method], splits)
+    rows = [
+        r for u in experiment.units(request) if u.setting == "model new" for r in experiment.run(u, benchmark, request)
+    ]
     assert len(rows) == splits * len(REVEALED)
     return [[float(np.mean([r[key] for r in rows if r["k"] == k])) for k in REVEALED] for key in keys]
 
@@ -107,7 +109,7 @@ def test_a_benchmark_too_small_for_the_last_point(plant: Plant, tmp_path: Path) 
 
 def test_the_probe_is_one_fit_whose_summaries_are_those_of_a_refit(newcomer: Benchmark) -> None:
     split = split_of(newcomer, 0, 0)
-    training, x_test = prepared(split, Plan([], []))
+    training, x_test = embedded(split, RunRequest([], []))
     routes = routes_of(split.train, "model", "new")
     shown = [split.train.withhold(routes=routes, reveal=k) for k in REVEALED]
     scorer = HM(epochs=3)
@@ -124,7 +126,7 @@ def test_the_probe_is_one_fit_whose_summaries_are_those_of_a_refit(newcomer: Ben
 
 def test_the_probe_of_running_means_is_a_refit(newcomer: Benchmark) -> None:
     split = split_of(newcomer, 0, 0)
-    training, x_test = prepared(split, Plan([], []))
+    training, x_test = embedded(split, RunRequest([], []))
     routes = routes_of(split.train, "harness", "x")
     shown = [split.train.withhold(routes=routes, reveal=k) for k in REVEALED]
     for data, found in zip(shown, probed(Fixed(), training, shown, routes, x_test, split), strict=True):

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Plan, Unit
-from hmrouter.bench.experiments.heldout import HeldOut, heldout_split
+from hmrouter.bench.experiments.base import RunRequest, Unit
+from hmrouter.bench.experiments.heldout.experiment import HeldOut, heldout_split
 from hmrouter.bench.run.suite import plan_suite
 from hmrouter.bench.run.unit_keys import UnitKeys
 from hmrouter.errors import InputError
@@ -56,9 +56,9 @@ def planted(plant: Plant, tmp_path: Path) -> Callable[..., Benchmark]:
 
 
 def judged(benchmark: Benchmark, benchmarks: Sequence[Benchmark], *methods: str) -> dict[str, dict[str, Any]]:
-    plan = Plan(benchmarks, methods, 1)
-    units = [u for u in HeldOut().units(plan) if u.benchmark == benchmark.name]
-    return {u.method: HeldOut().run(u, benchmark, plan)[0] for u in units}
+    request = RunRequest(benchmarks, methods, 1)
+    units = [u for u in HeldOut().units(request) if u.benchmark == benchmark.name]
+    return {u.method: HeldOut().run(u, benchmark, request)[0] for u in units}
 
 
 def test_it_transfers_when_factors_are_shared(planted: Callable[..., Benchmark]) -> None:
@@ -122,7 +122,7 @@ def test_results_are_kept_under_everything_that_was_learned_from(planted: Callab
     new, first, second = planted("new"), planted("first"), planted("second")
     unit = Unit("heldout", "new", "hm", 0)
     keys = [
-        UnitKeys({"heldout": Plan(benchmarks, ["hm"])}).of(unit)["also"]
+        UnitKeys({"heldout": RunRequest(benchmarks, ["hm"])}).of(unit)["also"]
         for benchmarks in ([new, first], [new, first, second], [new, first, planted("second", n=41)])
     ]
     assert [list(key) for key in keys] == [["first"], ["first", "second"], ["first", "second"]]

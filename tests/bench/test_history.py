@@ -11,7 +11,7 @@ import pytest
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.benchmarks.cells import outcomes_of
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Experiment, Plan
+from hmrouter.bench.experiments.base import Experiment, RunRequest
 from hmrouter.bench.judge import history
 from hmrouter.bench.run.unit_keys import UnitKeys
 from hmrouter.evidence.dataset import Dataset
@@ -59,15 +59,15 @@ def test_a_scorer_that_listens_is_told(four: list[Benchmark], monkeypatch: pytes
     methods = Registry(
         "method", "none", {"fixed": "hmrouter.scorers.fixed:Fixed", "listening": f"{__name__}:Listening"}
     )
-    for module in ("history", "evaluate", "unit_keys"):
+    for module in ("judge.history", "judge.predict", "run.unit_keys"):
         monkeypatch.setattr(f"hmrouter.bench.{module}.METHODS", methods)
     one, _, other, _ = four
-    for name in ("routing", "unseen", "fewshot", "heldout"):
+    for name in ("routing", "sparse", "forecast", "cost", "interaction", "unseen", "fewshot", "heldout"):
         experiment: Experiment = EXPERIMENTS.load(name)()
-        plan = Plan(four, ["fixed", "listening"], 1)
-        units = {u.method: u for u in experiment.units(plan) if u.benchmark == "one"}
+        request = RunRequest(four, ["fixed", "listening"], 1)
+        units = {u.method: u for u in experiment.units(request) if u.benchmark == "one"}
         Listening.heard.clear()
-        rows = {m: experiment.run(u, one, plan) for m, u in units.items()}
+        rows = {m: experiment.run(u, one, request) for m, u in units.items()}
         heard = Listening.heard[0]
         assert isinstance(heard.belief, SuiteBelief)
         assert {r.suite for r in heard.belief.records} == {"other"}
@@ -75,7 +75,7 @@ def test_a_scorer_that_listens_is_told(four: list[Benchmark], monkeypatch: pytes
         assert max(r.tasks for r in heard.belief.records) == (21 if name == "heldout" else 30)
         assert len(heard.data.cells) == 0 if name == "heldout" else len(heard.data.cells) > 0
         assert len(rows["fixed"]) == len(rows["listening"])
-        keys = {m: UnitKeys({name: plan}).of(u).get("also") for m, u in units.items()}
+        keys = {m: UnitKeys({name: request}).of(u).get("also") for m, u in units.items()}
         assert keys["listening"] == {"other": other.hash}
         assert keys["fixed"] == ({"other": other.hash} if name == "heldout" else None)
 

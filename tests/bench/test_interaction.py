@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.benchmarks.registry import benchmarks, count_rectangles
-from hmrouter.bench.deviations import deviations
+from hmrouter.bench.benchmarks.rectangles import Rectangle, count_rectangles, rectangles
+from hmrouter.bench.benchmarks.registry import benchmarks
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.interaction_report import averaged_deviations, contrasts_of, deviation_correlation
-from hmrouter.bench.rectangles import Contrast, Rectangle, contrasts, correlation, rectangles, sign_agreement
+from hmrouter.bench.experiments.interaction.contrasts import Contrast, contrasts, correlation, sign_agreement
+from hmrouter.bench.experiments.interaction.deviations import deviations
+from hmrouter.bench.experiments.interaction.report import averaged_deviations, contrasts_of, deviation_correlation
 from hmrouter.types import Route
 
 Plant = Callable[..., Path]

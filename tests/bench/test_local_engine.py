@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Plan, Unit
+from hmrouter.bench.experiments.base import RunRequest, Unit
 from hmrouter.bench.run.local_engine import Queue, run_local
 
 
 @pytest.fixture
-def plans(plant: Callable[..., Path], tmp_path: Path) -> dict[str, Plan]:
-    return {"routing": Plan([Benchmark.at(plant(tmp_path / "data", 12))], ("fixed", "knn"), splits=2)}
+def requests(plant: Callable[..., Path], tmp_path: Path) -> dict[str, RunRequest]:
+    return {"routing": RunRequest([Benchmark.at(plant(tmp_path / "data", 12))], ("fixed", "knn"), splits=2)}
 
 
-def all_units(plans: dict[str, Plan]) -> list[Unit]:
-    units: list[Unit] = EXPERIMENTS.load("routing")().units(plans["routing"])
+def all_units(requests: dict[str, RunRequest]) -> list[Unit]:
+    units: list[Unit] = EXPERIMENTS.load("routing")().units(requests["routing"])
     return units
 
 
@@ -34,9 +34,9 @@ def children() -> set[int]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to see processes")
-def test_workers_end_with_the_run_that_is_left_early(plans: dict[str, Plan]) -> None:
+def test_workers_end_with_the_run_that_is_left_early(requests: dict[str, RunRequest]) -> None:
     before = children()
-    running = run_local(all_units(plans), plans, 2)
+    running = run_local(all_units(requests), requests, 2)
     assert next(iter(running)).rows
     assert len(children() - before) >= 2
     running.close()  # type: ignore[attr-defined]
@@ -45,11 +45,11 @@ def test_workers_end_with_the_run_that_is_left_early(plans: dict[str, Plan]) -> 
     assert left == []
 
 
-def test_the_environment_is_as_before(plans: dict[str, Plan], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_as_before(requests: dict[str, RunRequest], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     before = dict(os.environ)
-    assert len(list(run_local(all_units(plans), plans, 2))) == 4
+    assert len(list(run_local(all_units(requests), requests, 2))) == 4
     assert dict(os.environ) == before
 
 

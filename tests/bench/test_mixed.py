@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Plan, Unit
-from hmrouter.bench.experiments.mixed import Mixed, elsewhere, groups_of, joined_split
+from hmrouter.bench.experiments.base import RunRequest, Unit
+from hmrouter.bench.experiments.mixed.experiment import Mixed, elsewhere, groups_of, joined_split
 from hmrouter.bench.run.unit_keys import UnitKeys
 
 FORMAT = Path(__file__).parents[2] / "docs" / "results-format.md"
@@ -43,9 +43,9 @@ def planted(plant: Callable[..., Path], tmp_path: Path) -> Callable[..., Benchma
 
 
 def judged(benchmarks: Sequence[Benchmark], *methods: str, splits: int = 3) -> list[dict[str, Any]]:
-    plan = Plan(benchmarks, methods, splits)
+    request = RunRequest(benchmarks, methods, splits)
     by_name = {b.name: b for b in benchmarks}
-    return [row for u in Mixed().units(plan) for row in Mixed().run(u, by_name[u.benchmark], plan)]
+    return [row for u in Mixed().units(request) for row in Mixed().run(u, by_name[u.benchmark], request)]
 
 
 def mean(rows: Sequence[dict[str, Any]], method: str, key: str = "accuracy") -> float:
@@ -97,7 +97,7 @@ def test_only_common_routes_and_every_suite_is_split(planted: Callable[..., Benc
 
 def test_results_are_kept_under_everything_that_was_read(planted: Callable[..., Benchmark]) -> None:
     benchmarks = [planted("mending", 0), planted("travel", 1), planted("few", 0, routes=ROUTES[:4])]
-    keys = UnitKeys({"mixed": Plan(benchmarks, ["safe", "fixed", "fixed_per_suite"])})
+    keys = UnitKeys({"mixed": RunRequest(benchmarks, ["safe", "fixed", "fixed_per_suite"])})
     also = {m: list(keys.of(Unit("mixed", "mending", m, 0))["also"]) for m in ("safe", "fixed", "fixed_per_suite")}
     assert also == {"safe": ["travel", "few"], "fixed": ["travel"], "fixed_per_suite": ["travel"]}
 

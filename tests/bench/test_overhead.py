@@ -10,8 +10,8 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Plan
-from hmrouter.bench.experiments.overhead import present_embedders
+from hmrouter.bench.experiments.base import RunRequest
+from hmrouter.bench.experiments.overhead.experiment import present_embedders
 
 Plant = Callable[..., Path]
 RowsOf = Callable[..., list[dict[str, Any]]]
@@ -28,7 +28,7 @@ def test_every_configured_embedder_takes_part(monkeypatch: pytest.MonkeyPatch, w
     monkeypatch.setenv("HMROUTER_EMBEDDINGS_MODEL", "some/model")
     assert "lsa" in present_embedders()
     assert "sentence-transformers some/model" in present_embedders()
-    units = EXPERIMENTS.load("overhead")().units(Plan([world], ("random", "fixed", "hm", "oracle"), 5))
+    units = EXPERIMENTS.load("overhead")().units(RunRequest([world], ("random", "fixed", "hm", "oracle"), 5))
     timed = [(u.method, u.split) for u in units if u.setting == "lsa"]
     assert timed == [("fixed", 0), ("hm", 0)]  # references are not fitted, and one split is enough
 

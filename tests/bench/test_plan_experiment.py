@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Plan
-from hmrouter.bench.experiments.common import prepared, split_of
-from hmrouter.bench.experiments.plan import LAMBDAS, NOISY, PERFECT, Plans, Side, priced_split
-from hmrouter.bench.experiments.plan_report import plan_figures, plan_sentence, plan_tables
-from hmrouter.bench.judge.evaluate import dense
-from hmrouter.bench.planning import Outlook
+from hmrouter.bench.experiments.base import RunRequest
+from hmrouter.bench.experiments.path import embedded, split_of
+from hmrouter.bench.experiments.plan import report
+from hmrouter.bench.experiments.plan.experiment import LAMBDAS, NOISY, PERFECT, Plans, Side, priced_split
+from hmrouter.bench.experiments.plan.replay import Outlook
+from hmrouter.bench.judge.choices import dense
 from hmrouter.plan.difficulty import Difficulty
 from hmrouter.types import Outcome, Route, Task
 
@@ -52,7 +52,7 @@ def rows(graded: Benchmark, rows_of: RowsOf) -> list[dict[str, Any]]:
 
 def side_of(benchmark: Benchmark) -> tuple[Side, Any]:
     split = priced_split(split_of(benchmark, 0, 0))
-    training, x_test = prepared(split, Plan([benchmark], ()))
+    training, x_test = embedded(split, RunRequest([benchmark], ()))
     return Side(training, x_test, split.test, priced=True), split
 
 
@@ -221,7 +221,7 @@ def test_a_soft_score_below_the_threshold_is_not_delivered() -> None:
 
 
 def test_the_report_is_made_of_rows(rows: list[dict[str, Any]]) -> None:
-    tables = {t.title: t for t in plan_tables(rows)}
+    tables = {t.title: t for t in report.tables(rows)}
     assert list(tables) == ["Cost beside Fixed", "Accuracy beside Fixed", "Promises", "A verifier that is wrong"]
     own = {m: [r for r in rows if r["method"] == m and r["setting"] == "train"] for m in ("fixed", "plan")}
     cost = {m: np.mean([r["cost_usd"] for r in own[m]]) for m in own}
@@ -232,11 +232,11 @@ def test_the_report_is_made_of_rows(rows: list[dict[str, Any]]) -> None:
     accuracy = {m: np.mean([r["accuracy"] for r in own[m]]) for m in own}
     assert tables["Accuracy beside Fixed"].rows[-1][at] == pytest.approx(100 * (accuracy["plan"] - accuracy["fixed"]))
     assert not any(c.startswith(("random", "oracle")) for c in tables["Promises"].columns)
-    sentence = plan_sentence(rows)
+    sentence = report.headline(rows)
     assert f"plan {cost['plan'] / cost['fixed']:.2f}x its cost" in sentence
-    assert [f.name for f in plan_figures(rows)] == ["plan", "plan_chosen"]
-    assert plan_tables([r for r in rows if r["method"] == "fixed"]) == []
-    assert plan_figures([]) == []
+    assert [f.name for f in report.figures(rows)] == ["plan", "plan_chosen"]
+    assert report.tables([r for r in rows if r["method"] == "fixed"]) == []
+    assert report.figures([]) == []
 
 
 def test_every_key_is_documented(rows: list[dict[str, Any]]) -> None:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.buying import BUYERS, bought
-from hmrouter.bench.experiments.base import Plan
-from hmrouter.bench.experiments.probe import Probe, newcomers
-from hmrouter.bench.experiments.probe_report import BOUGHT, SEEN, probe_figures, probe_sentence, probe_tables
+from hmrouter.bench.experiments.base import RunRequest
+from hmrouter.bench.experiments.probe import report
+from hmrouter.bench.experiments.probe.buying import BOUGHT, BUYERS, SEEN, bought
+from hmrouter.bench.experiments.probe.experiment import Probe, newcomers
 
 Plant = Callable[..., Path]
 ROUTES = [(f"m{i}", f"h{j}") for i in range(4) for j in range(2)]
@@ -44,8 +44,8 @@ def test_a_cell_is_bought_once_and_only_if_it_is_there(name: str, plant: Plant, 
 
 
 def test_buying_everything_finds_the_best_route(ladder: Benchmark) -> None:
-    experiment, plan = Probe(), Plan([ladder], ["probe_alone", "uniform_alone"], 1)
-    rows = [r for u in experiment.units(plan) for r in experiment.run(u, ladder, plan)]
+    experiment, request = Probe(), RunRequest([ladder], ["probe_alone", "uniform_alone"], 1)
+    rows = [r for u in experiment.units(request) for r in experiment.run(u, ladder, request)]
     best = {(r["method"], r["setting"]): r for r in rows if r["regret"] is not None}
     assert best["probe_alone", "320"]["regret"] == pytest.approx(0.0)
     assert best["probe_alone", "320"]["accuracy"] == pytest.approx(0.8)
@@ -57,14 +57,14 @@ def test_buying_everything_finds_the_best_route(ladder: Benchmark) -> None:
 
 
 def test_regret_is_that_of_the_same_choices_every_time(ladder: Benchmark) -> None:
-    experiment, plan = Probe(), Plan([ladder], ["thompson_alone"], 1)
-    (unit,) = experiment.units(plan)
-    assert experiment.run(unit, ladder, plan) == experiment.run(unit, ladder, plan)
+    experiment, request = Probe(), RunRequest([ladder], ["thompson_alone"], 1)
+    (unit,) = experiment.units(request)
+    assert experiment.run(unit, ladder, request) == experiment.run(unit, ladder, request)
 
 
 def test_a_newcomer_is_known_better_by_telling_tasks(ladder: Benchmark) -> None:
-    experiment, plan = Probe(), Plan([ladder], ["random", "random_curves", "probe_alone"], 2)
-    rows = [r for u in experiment.units(plan) if u.setting for r in experiment.run(u, ladder, plan)]
+    experiment, request = Probe(), RunRequest([ladder], ["random", "random_curves", "probe_alone"], 2)
+    rows = [r for u in experiment.units(request) if u.setting for r in experiment.run(u, ladder, request)]
     assert {r["setting"] for r in rows} == {f"new {k}" for k in SEEN}
 
     def error(method: str, k: int) -> float:
@@ -78,7 +78,7 @@ def test_newcomers_are_run_on_enough_tasks(plant: Plant, tmp_path: Path, ladder:
     assert len(newcomers(ladder.data(), 0, 0)) == len(ROUTES)
     few = Benchmark.at(plant(tmp_path / "few", 20, routes=ROUTES))
     assert newcomers(few.data(), 0, 0) == []
-    units = Probe().units(Plan([few], ["probe_alone", "random", "safe"], 1))
+    units = Probe().units(RunRequest([few], ["probe_alone", "random", "safe"], 1))
     assert {(u.method, u.setting) for u in units} == {("probe_alone", ""), ("random", "")}
 
 
@@ -92,8 +92,8 @@ def test_other_benchmarks_are_part_of_what_methods_with_history_read(
     ladder: Benchmark, plant: Plant, tmp_path: Path
 ) -> None:
     other = Benchmark.at(plant(tmp_path / "other", 10, routes=ROUTES, text=lambda i: f"Something else {i}"))
-    experiment, plan = Probe(), Plan([ladder, other], ["probe", "probe_alone", "random"], 1)
-    read = {u.method: experiment.reads(u, plan) for u in experiment.units(plan) if u.benchmark == "ladder"}
+    experiment, request = Probe(), RunRequest([ladder, other], ["probe", "probe_alone", "random"], 1)
+    read = {u.method: experiment.reads(u, request) for u in experiment.units(request) if u.benchmark == "ladder"}
     assert read == {"probe": (other,), "probe_alone": (), "random": (other,)}
 
 
@@ -117,8 +117,8 @@ def test_runs_are_counted_to_where_the_curve_stays_below() -> None:
     }
     rows = rows_of(curves, "regret", BOUGHT)
     rows += rows_of({"random": [0.1] * len(SEEN), "probe": [0.2, *[0.1] * (len(SEEN) - 1)]}, "error", SEEN, "new ")
-    assert probe_sentence(rows).endswith(f"by mean scores: probe {BOUGHT[3]}; by the same model: probe {BOUGHT[4]}.")
-    needed, levels, new = probe_tables(rows)
+    assert report.headline(rows).endswith(f"by mean scores: probe {BOUGHT[3]}; by the same model: probe {BOUGHT[4]}.")
+    needed, levels, new = report.tables(rows)
     assert needed.columns[1:4] == ["by mean scores", "by the pooled model", "by the same model"]
     assert [[*row[:2], row[3]] for row in needed.rows][1:] == [
         ["uniform_alone", 320, 320], ["probe", BOUGHT[3], BOUGHT[4]],
@@ -126,23 +126,23 @@ def test_runs_are_counted_to_where_the_curve_stays_below() -> None:
     assert {row[2] for row in needed.rows} == {None}  # it was not run
     assert levels.rows[0] == ["1", 30.0, 30.0, 20.0]
     assert f"probe {SEEN[1]}" in new.note
-    assert [f.name for f in probe_figures(rows)] == ["probe", "probe_history", "probe_new"]
-    assert probe_sentence([]) == ""
-    assert probe_tables([]) == [] == probe_figures([])
+    assert [f.name for f in report.figures(rows)] == ["probe", "probe_history", "probe_new"]
+    assert report.headline([]) == ""
+    assert report.tables([]) == [] == report.figures([])
 
 
 @pytest.mark.parametrize("method", ["uniform_means", "uniform_pooled"])
 def test_every_route_in_turn_ends_at_the_best_one(method: str, ladder: Benchmark) -> None:
-    experiment, plan = Probe(), Plan([ladder], [method], 1)
-    (unit,) = experiment.units(plan)
-    rows = {r["runs"]: r["regret"] for r in experiment.run(unit, ladder, plan)}
+    experiment, request = Probe(), RunRequest([ladder], [method], 1)
+    (unit,) = experiment.units(request)
+    rows = {r["runs"]: r["regret"] for r in experiment.run(unit, ladder, request)}
     assert rows[320] == pytest.approx(0.0)
     assert rows[1] > 0.0
 
 
 def test_the_keys_of_its_rows_are_documented(ladder: Benchmark) -> None:
-    experiment, plan = Probe(), Plan([ladder], ["random", "probe_alone"], 1)
-    keys = {frozenset(r) for u in experiment.units(plan) for r in experiment.run(u, ladder, plan)}
+    experiment, request = Probe(), RunRequest([ladder], ["random", "probe_alone"], 1)
+    keys = {frozenset(r) for u in experiment.units(request) for r in experiment.run(u, ladder, request)}
     common, further = (Path(__file__).parents[2] / "docs" / "results-format.md").read_text().split("## Further keys")
     own = re.split(r"^`probe` ", further, flags=re.MULTILINE)[1].partition("\n\nAn experiment that")[0]
     documented = re.findall(r"^\| `(\w+)` \|", common + own.split("\n\n`")[0], re.MULTILINE)

@@ -56,9 +56,9 @@ def test_every_experiment_is_whole_on_every_benchmark(data: Path) -> None:
 def test_the_full_run_does_not_change(data: Path) -> None:
     full = plan_suite(every_experiment(), [data])
     assert full.left_out == []
-    for name, plan in full.plans.items():
-        assert plan.splits == 5
-        assert list(plan.methods) == list(EXPERIMENTS.load(name).methods)
+    for name, request in full.requests.items():
+        assert request.splits == 5
+        assert list(request.methods) == list(EXPERIMENTS.load(name).methods)
     assert "quick" not in page_of(full, "").settings
 
 
@@ -69,8 +69,8 @@ def test_what_is_less_is_said(data: Path) -> None:
     assert "heldout: quick: 1 of 5 splits; without mirt, component_only" in quick.left_out
     assert [s for s in quick.left_out if s.startswith("fewshot: ") and "at most 2 held-out units of each kind" in s]
     said = {s.partition(":")[0] for s in quick.left_out}
-    for name, plan in quick.plans.items():
-        less = plan.splits < 5 or list(plan.methods) != list(EXPERIMENTS.load(name).methods)
+    for name, request in quick.requests.items():
+        less = request.splits < 5 or list(request.methods) != list(EXPERIMENTS.load(name).methods)
         assert (name in said) == less
     page = page_of(quick, "")
     assert page.settings["splits"].startswith("1 to 5 task splits")
@@ -79,7 +79,7 @@ def test_what_is_less_is_said(data: Path) -> None:
 
 def test_a_method_that_is_asked_for_runs(data: Path) -> None:
     quick = plan_suite(["sparse"], [data], methods=["fixed", "irtnet"], splits=1, quick=True)
-    assert quick.plans["sparse"].methods == ("fixed", "irtnet")
+    assert quick.requests["sparse"].methods == ("fixed", "irtnet")
     assert quick.left_out == []
 
 

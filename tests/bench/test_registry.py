@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.benchmarks.registry import Benchmark, benchmarks, count_rectangles, observed_routes, status
+from hmrouter.bench.benchmarks.rectangles import count_rectangles
+from hmrouter.bench.benchmarks.registry import PaperBenchmark, benchmarks, observed_routes, status
 from hmrouter.errors import LogError
 from hmrouter.names import Names
 from hmrouter.types import Route
@@ -22,7 +23,7 @@ CORPUS = SHARED / "corpus"
 PRINTED = [route for benchmark in benchmarks() for route in benchmark.pool]
 
 
-def by_id(name: str) -> Benchmark:
+def by_id(name: str) -> PaperBenchmark:
     return next(benchmark for benchmark in benchmarks() if benchmark.id == name)
 
 

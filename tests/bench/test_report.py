@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.experiments.base import Cell, Figure, Interval, Series, Table
 from hmrouter.bench.report.cells import DASH, Mark, marks, show
 from hmrouter.bench.report.html import render_html
 from hmrouter.bench.report.index import NO_LINE, entries_of, render_index, write_index
 from hmrouter.bench.report.markdown import plain, render_markdown, table_markdown
 from hmrouter.bench.report.page import Page, Section
+from hmrouter.bench.report.parts import Cell, Figure, Interval, ReportTable, Series
 from hmrouter.bench.report.write import write_report
 from hmrouter.errors import OutputError
 
 Parse = Callable[[str], Any]
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\" onload='alert(3)' | [a](javascript:b) & _c_"
 
-ACCURACY = Table(
+ACCURACY = ReportTable(
     "Accuracy",
     ["benchmark", "random", "fixed", "hm", "safe", "oracle"],
     [
@@ -34,7 +34,9 @@ ACCURACY = Table(
     best="row",
     footer_rows=1,
 )
-DIFFERENCES = Table("Difference to Fixed", ["benchmark", "hm"], [["gaia", Interval(1.2, -0.3, 2.7)], ["scicode", None]])
+DIFFERENCES = ReportTable(
+    "Difference to Fixed", ["benchmark", "hm"], [["gaia", Interval(1.2, -0.3, 2.7)], ["scicode", None]]
+)
 PAGE = Page(
     "Routing on two benchmarks",
     "hmrouter bench run routing --data corpus --out out --seed 0",
@@ -74,12 +76,14 @@ def test_best_and_second_of_a_row_leave_out_references_and_missing() -> None:
 
 def test_best_of_a_column_may_be_the_smallest_and_is_no_mean() -> None:
     rows: list[list[Cell]] = [["hm", 0.8, 0.5], ["safe", 0.7, 0.4], ["Oracle", 1.0, 0.0], ["mean", 0.9, 0.1]]
-    table = Table("", ["method", "AUC", "log_loss"], rows, best="column", footer_rows=1, lower_is_better=["Log_Loss"])
+    table = ReportTable(
+        "", ["method", "AUC", "log_loss"], rows, best="column", footer_rows=1, lower_is_better=["Log_Loss"]
+    )
     assert marks(table) == {(0, 1): Mark.BEST, (1, 1): Mark.SECOND, (1, 2): Mark.BEST, (0, 2): Mark.SECOND}
 
 
 def test_numbers_that_read_the_same_rank_the_same() -> None:
-    tied = Table("", ["benchmark", "a", "b", "c"], [["x", 70.01, 70.04, 60.0], ["y", 5.0, 5.0, 5.0]], best="row")
+    tied = ReportTable("", ["benchmark", "a", "b", "c"], [["x", 70.01, 70.04, 60.0], ["y", 5.0, 5.0, 5.0]], best="row")
     assert marks(tied) == {(0, 1): Mark.BEST, (0, 2): Mark.BEST, (0, 3): Mark.SECOND}
     assert marks(replace(tied, best="")) == {}
 
@@ -164,7 +168,7 @@ def test_contents_lead_to_every_section(parse: Parse) -> None:
 
 
 def test_no_text_becomes_markup(parse: Parse) -> None:
-    table = Table(HOSTILE, [HOSTILE, "hm"], [[HOSTILE, 1.0], ["b", HOSTILE]], HOSTILE)
+    table = ReportTable(HOSTILE, [HOSTILE, "hm"], [[HOSTILE, 1.0], ["b", HOSTILE]], HOSTILE)
     figure = Figure(HOSTILE, HOSTILE, "lines", HOSTILE, HOSTILE, [Series(HOSTILE, [1, 2], [1, 2])], HOSTILE)
     facts = {HOSTILE: HOSTILE}
     section = Section(HOSTILE, HOSTILE, [table], [figure])

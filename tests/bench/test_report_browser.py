@@ -12,8 +12,8 @@ from threading import Thread
 
 import pytest
 
-from hmrouter.bench.experiments.base import Figure, Interval, Series, Table
 from hmrouter.bench.report.page import Page, Section
+from hmrouter.bench.report.parts import Figure, Interval, ReportTable, Series
 from hmrouter.bench.report.write import write_report
 
 pytestmark = pytest.mark.heavy
@@ -26,7 +26,7 @@ ATTACK = (
     "<script>document.title='attacked'</script>"
     "<img src=http://attacker.invalid/x onerror=\"document.title='attacked'\">"
 )
-TABLE = Table(
+TABLE = ReportTable(
     "Accuracy",
     ["benchmark", "hm", "difference"],
     [
@@ -149,7 +149,7 @@ def test_policy_stops_what_escaping_would_miss(report: Path, browser: Browser) -
 @pytest.mark.parametrize("width", [1400, 500])
 def test_page_is_shown_without_sideways_scrolling(report: Path, browser: Browser, width: int) -> None:
     image = pytest.importorskip("PIL.Image")
-    wide = Table("Wide", ["benchmark", *(f"method_{i}" for i in range(60))], [["gaia", *range(60)]])
+    wide = ReportTable("Wide", ["benchmark", *(f"method_{i}" for i in range(60))], [["gaia", *range(60)]])
     write_report(report.parent, replace(PAGE, sections=[*PAGE.sections, Section("wide", "Wide", [wide], [])]))
     shot, size = report.with_name("shot.png"), f"--window-size={width},2400"
     browser.open(report, f"--screenshot={shot}", size)

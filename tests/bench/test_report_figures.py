@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.experiments.base import Figure, Series, Table
 from hmrouter.bench.report.figures import draw
 from hmrouter.bench.report.html import render_html
 from hmrouter.bench.report.page import Page, Section, figure_files
+from hmrouter.bench.report.parts import Figure, ReportTable, Series
 from hmrouter.bench.report.styles import METHODS, styles_of
 from hmrouter.bench.report.write import write_report
 from hmrouter.errors import UnknownName
 
 Parse = Callable[[str], Any]
 
-TABLE = Table("Accuracy", ["benchmark", "safe"], [["gaia", 71.26]])
+TABLE = ReportTable("Accuracy", ["benchmark", "safe"], [["gaia", 71.26]])
 LINES = Figure(
     "cost", "Accuracy within $0.75 to $10", "lines", "budget, $ per task", "accuracy, %",
     [Series("fixed", [0.75, 2, 10], [50, 55, 60]),

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Plan
-from hmrouter.bench.experiments.representations import apart, joined
-from hmrouter.bench.experiments.representations_report import mean_cosines
-from hmrouter.bench.harness_vectors import (
+from hmrouter.bench.experiments.base import RunRequest
+from hmrouter.bench.experiments.representations.experiment import apart, joined
+from hmrouter.bench.experiments.representations.harness_vectors import (
     cosines,
     expected_agreement,
     family_agreement,
@@ -25,6 +24,7 @@ from hmrouter.bench.harness_vectors import (
     shuffled_share,
     vectors_of,
 )
+from hmrouter.bench.experiments.representations.report import mean_cosines
 from hmrouter.bench.run.unit_keys import UnitKeys
 from hmrouter.errors import InputError
 from hmrouter.features.lsa import LSA
@@ -45,8 +45,8 @@ def world(plant: Plant, folder: Path, good_at_even: Sequence[str], harnesses: Se
 
 def run(benchmarks: Sequence[Benchmark], methods: Sequence[str], splits: int = 2) -> list[dict[str, Any]]:
     experiment = EXPERIMENTS.load("representations")()
-    plan = Plan(benchmarks, methods, splits)
-    return [row for unit in experiment.units(plan) for row in experiment.run(unit, benchmarks[0], plan)]
+    request = RunRequest(benchmarks, methods, splits)
+    return [row for unit in experiment.units(request) for row in experiment.run(unit, benchmarks[0], request)]
 
 
 # -- planted worlds -------------------------------------------------------------------------------------------------
@@ -89,10 +89,10 @@ def test_all_benchmarks_share_one_fit(plant: Plant, tmp_path: Path) -> None:
 
 def test_a_change_of_any_benchmark_is_another_unit(plant: Plant, tmp_path: Path) -> None:
     one, other = (world(plant, tmp_path / name, CLIS, CLIS, 12) for name in ("one", "two"))
-    plan = Plan([one, other], ("hm",), 1)
-    (unit,) = EXPERIMENTS.load("representations")().units(plan)
+    request = RunRequest([one, other], ("hm",), 1)
+    (unit,) = EXPERIMENTS.load("representations")().units(request)
     changed = world(plant, tmp_path / "new" / "two", CLIS, CLIS, 13)
-    keys = [UnitKeys({"representations": Plan([one, b], ("hm",), 1)}).of(unit) for b in (other, other, changed)]
+    keys = [UnitKeys({"representations": RunRequest([one, b], ("hm",), 1)}).of(unit) for b in (other, other, changed)]
     assert keys[0] == keys[1] != keys[2]
 
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmrouter.bench.judge.statistics import benchmark_interval, hull_area, split_interval
+from hmrouter.bench.experiments.cost.frontiers import hull_area
+from hmrouter.bench.experiments.summaries import benchmark_interval, split_interval
 
 # -- over splits ----------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hmrouter.bench.experiments import EXPERIMENTS, every_experiment
-from hmrouter.bench.experiments.base import Experiment, Plan
+from hmrouter.bench.experiments.base import Experiment, RunRequest
 from hmrouter.bench.report.markdown import render_markdown
 from hmrouter.bench.report.write import write_report
 from hmrouter.bench.run.suite import Suite, find_benchmarks, plan_suite, run_suite, units_of, without_success
@@ -166,10 +166,10 @@ def test_everything_is_compared_unless_told(data: Path) -> None:
         "random", "fixed", "oracle", "component_average", "knn", "embedllm", "irtnet", "mirt", "avengers",
         "component_only", "hm", "safe",
     }  # fmt: skip
-    assert wanted <= set(suite.plans["routing"].methods)
-    assert wanted - {"random", "oracle"} <= set(suite.plans["forecast"].methods)
-    assert "avengers_pro" in suite.plans["cost"].methods
-    assert Counter(u.experiment for u in units_of(suite))["routing"] == 2 * 5 * len(suite.plans["routing"].methods)
+    assert wanted <= set(suite.requests["routing"].methods)
+    assert wanted - {"random", "oracle"} <= set(suite.requests["forecast"].methods)
+    assert "avengers_pro" in suite.requests["cost"].methods
+    assert Counter(u.experiment for u in units_of(suite))["routing"] == 2 * 5 * len(suite.requests["routing"].methods)
 
 
 def test_what_cannot_be_read_is_left_out(plant: Plant, tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_benchmark_that_an_experiment_cannot_use(plant: Plant, tmp_path: Path)
 
 def test_tables_of_any_choice_of_methods(ran: tuple[Suite, Path], tmp_path: Path) -> None:
     for methods in (["random"], ["oracle"], ["fixed"], ["knn"], ["random", "oracle"], ["knn", "avengers_pro"]):
-        part = Suite(ran[0].plans)
+        part = Suite(ran[0].requests)
         part.results.rows = [r for r in ran[0].results.rows if r["method"] in methods]
         page = page_of(part, "command")  # tables and figures are made here
         assert {s.name for s in page.sections} == {r["experiment"] for r in part.results.rows}
@@ -228,7 +228,7 @@ def test_tables_of_any_choice_of_methods(ran: tuple[Suite, Path], tmp_path: Path
 
 
 def test_one_split_has_no_interval(ran: tuple[Suite, Path]) -> None:
-    part = Suite(ran[0].plans)
+    part = Suite(ran[0].requests)
     part.results.rows = [r for r in ran[0].results.rows if r["split"] == 0 and r["benchmark"] == "alpha"]
     assert "inf" not in render_markdown(page_of(part, "command"))
 
@@ -239,7 +239,7 @@ def test_nothing_is_ever_solved(plant: Plant, tmp_path: Path) -> None:
     plant(tmp_path / "data" / "usual", 12)
     suite = plan_suite(ON_EVERY_TASK, [tmp_path / "data"], methods=["random", "fixed", "safe", "oracle"], splits=2)
     for unit in units_of(suite):
-        done = run_unit(unit, suite.plans)
+        done = run_unit(unit, suite.requests)
         assert not done.error
         suite.results.rows += done.rows
     rows = suite.results.rows
@@ -267,7 +267,7 @@ def test_an_output_that_cannot_be_written(data: Path, tmp_path: Path) -> None:
 
 def test_a_run_without_rows_leaves_earlier_results(data: Path, tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text("[]")
-    suite = Suite({"routing": Plan([], ["fixed"])})
+    suite = Suite({"routing": RunRequest([], ["fixed"])})
     run_suite(suite, tmp_path)
     assert (tmp_path / "results.json").read_text() == "[]"
     assert suite.results.rows == []

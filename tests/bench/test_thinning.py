@@ -11,7 +11,7 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.sparse import SETTINGS, thinned
-from hmrouter.bench.judge.evaluate import dense
+from hmrouter.bench.judge.choices import dense
 
 Plant = Callable[..., Path]
 RowsOf = Callable[..., list[dict[str, Any]]]

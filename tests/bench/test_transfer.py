@@ -11,8 +11,9 @@ import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Interval, Plan
-from hmrouter.bench.moved_choices import Move, best_moved, exchanged, moves, one_model
+from hmrouter.bench.experiments.base import RunRequest
+from hmrouter.bench.experiments.transfer.moved_choices import Move, best_moved, exchanged, moves, one_model
+from hmrouter.bench.report.parts import Interval
 from hmrouter.types import Route
 
 Plant = Callable[..., Path]
@@ -99,7 +100,7 @@ def test_pairs_are_the_means_of_all_tasks(plant: Plant, tmp_path: Path, rows_of:
 
 def test_only_its_own_methods_run(plant: Plant, tmp_path: Path) -> None:
     benchmark = Benchmark.at(plant(tmp_path / "b", 10))
-    units = EXPERIMENTS.load("transfer")().units(Plan([benchmark], ("knn", "random"), 1))
+    units = EXPERIMENTS.load("transfer")().units(RunRequest([benchmark], ("knn", "random"), 1))
     assert [(u.method, u.setting) for u in units] == [("oracle", "pairs"), ("random", "")]
 
 

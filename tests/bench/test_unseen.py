@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Plan
-from hmrouter.bench.experiments.choices import best_among, blind_among, share_of
-from hmrouter.bench.experiments.common import split_of
-from hmrouter.bench.experiments.hiding import LEVELS, SETTINGS, hidden_split, ranked_routes
-from hmrouter.bench.experiments.unseen import Unseen
-from hmrouter.bench.experiments.unseen_report import label
-from hmrouter.bench.judge.evaluate import dense, uniform
+from hmrouter.bench.experiments.base import RunRequest
+from hmrouter.bench.experiments.path import split_of
+from hmrouter.bench.experiments.unseen.experiment import Unseen
+from hmrouter.bench.experiments.unseen.hiding import LEVELS, SETTINGS, hidden_split, ranked_routes
+from hmrouter.bench.experiments.unseen.report import label
+from hmrouter.bench.judge.choices import best_among, blind_among, dense, share_of, uniform
 from hmrouter.bench.run.suite import plan_suite, units_of
 from hmrouter.errors import UnknownName
 from hmrouter.evidence.dataset import Dataset
@@ -47,9 +46,9 @@ def kinds(plant: Plant, tmp_path: Path) -> Benchmark:
 
 def judged(benchmark: Benchmark, settings: Sequence[str], *methods: str) -> list[dict[str, Any]]:
     """The rows of some settings on the first split."""
-    experiment, plan = Unseen(), Plan([benchmark], methods, 1)
-    units = [u for u in experiment.units(plan) if u.setting in settings]
-    return [row for u in units for row in experiment.run(u, benchmark, plan)]
+    experiment, request = Unseen(), RunRequest([benchmark], methods, 1)
+    units = [u for u in experiment.units(request) if u.setting in settings]
+    return [row for u in units for row in experiment.run(u, benchmark, request)]
 
 
 def by(rows: list[dict[str, Any]], key: str = "accuracy") -> dict[tuple[str, str], Any]:
@@ -136,7 +135,7 @@ def test_chance_decides_where_no_allowed_route_was_run() -> None:
     test = Dataset([Outcome(Task("1"), a, 1.0), Outcome(Task("1"), b, 0.0), Outcome(Task("2"), b, 1.0),
                     Outcome(Task("2"), c, 1.0)])  # fmt: skip
     only_a = np.array([True, False, False])
-    shares = best_among(test, dense(test), only_a, np.arange(3))
+    shares = best_among(test, dense(test), np.arange(3), only_a)
     assert shares.tolist() == [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]
     assert blind_among(test, only_a).tolist() == shares.tolist()
     assert blind_among(test, ~only_a).tolist() == [[0.0, 1.0, 0.0], [0.0, 0.5, 0.5]]
@@ -159,7 +158,7 @@ def test_quick_keeps_whole_curves(plant: Plant, tmp_path: Path) -> None:
 def test_methods_of_this_experiment_alone(plant: Plant, tmp_path: Path) -> None:
     plant(tmp_path / "data" / "alpha", 10)
     suite = plan_suite(["routing", "unseen"], [tmp_path / "data"], methods=["fixed", "blind"])
-    assert [plan.methods for plan in suite.plans.values()] == [("fixed",), ("fixed", "blind")]
+    assert [request.methods for request in suite.requests.values()] == [("fixed",), ("fixed", "blind")]
     with pytest.raises(UnknownName, match="method 'blind'"):
         plan_suite(["routing"], [tmp_path / "data"], methods=["blind"])
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hmrouter.bench.experiments import every_experiment
+from hmrouter.bench import experiments
+from hmrouter.bench.experiments import EXPERIMENTS, every_experiment
 from hmrouter.bench.run import versions
 from hmrouter.bench.run.versions import module_of, version_of
 from hmrouter.scorers.fixed import Fixed
@@ -73,7 +74,6 @@ def test_code_that_counts(write: Write, changed: dict[str, str]) -> None:
         {"main": MAIN.replace("def one():", '# why\n\n\ndef one():\n    """Documented."""')},
         {"unrelated": "x = 2\n"},
         {"main": MAIN + "\ndef tables(rows):\n    return []\n"},
-        {"main": MAIN + "\nclass Figure:\n    kind: str\n"},
         {"main": MAIN + "\ndef headline(rows):\n    return ''\n"},
         {"main": MAIN + "\nquick: int = 3\n"},
     ],
@@ -81,7 +81,6 @@ def test_code_that_counts(write: Write, changed: dict[str, str]) -> None:
         "comments, docstrings and layout",
         "a module nobody imports",
         "how tables look",
-        "what a figure is",
         "the main finding",
         "what a quick run leaves out",
     ],
@@ -107,28 +106,33 @@ def test_a_plug_in_depends_on_the_code_of_hmrouter_that_it_uses(
 
 
 def test_shipped_descriptions_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    before = version_of("hmrouter.bench.judge.evaluate")
+    before = version_of("hmrouter.bench.judge.predict")
     read = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda p: read(p) + (b"# more" if p.name == "harnesses.toml" else b""))
     versions._source.cache_clear()
-    assert version_of("hmrouter.bench.judge.evaluate") != before
+    assert version_of("hmrouter.bench.judge.predict") != before
     assert version_of("hmrouter.scorers.fixed") == version_of("hmrouter.scorers.fixed")
     monkeypatch.undo()
     versions._source.cache_clear()
-    assert version_of("hmrouter.bench.judge.evaluate") == before
+    assert version_of("hmrouter.bench.judge.predict") == before
 
 
 def test_what_only_presents_is_in_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
+    seen: set[str] = set()
     source = versions._source
-    monkeypatch.setattr(versions, "_source", lambda module: seen.append(module) or source(module))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(versions, "_source", lambda module: seen.add(module) or source(module))  # type: ignore[func-returns-value]
     for experiment in every_experiment():
-        version_of(f"hmrouter.bench.experiments.{experiment}")
-    assert "hmrouter.bench.judge.evaluate" in seen
-    assert "hmrouter.evidence.dataset" in seen
-    without = ("summaries", "quick", "statistics", "budgets", "report", "engine", "suite")
-    bench = [name for name in seen if name.startswith("hmrouter.bench.")]
-    assert not [name for name in bench if set(name.split(".")) & set(without) or name.endswith("_report")]
+        version_of(module_of(EXPERIMENTS.load(experiment)))
+    folder = Path(experiments.__path__[0])
+    files = {
+        ".".join(p.relative_to(folder).with_suffix("").parts) for p in folder.rglob("*.py") if p.stem != "__init__"
+    }
+    left_out = {name for name in files if f"hmrouter.bench.experiments.{name}" not in seen}
+    reports = {name for name in files if name.endswith(".report")}
+    assert len(reports) == 11
+    assert left_out == {*reports, "summaries", "quick", "cost.frontiers"}  # the last serves a report alone
+    assert {"hmrouter.bench.judge.predict", "hmrouter.bench.judge.choices", "hmrouter.evidence.dataset"} <= seen
+    assert not [name for name in seen if name.startswith(("hmrouter.bench.report", "hmrouter.bench.run"))]
     assert not [name for name in seen if name.startswith(("hmrouter.store", "hmrouter.cli"))]
     assert "hmrouter.logs.formats.benchmark" in seen
     assert "hmrouter.logs.formats.harbor" not in seen  # a reader of logs that no benchmark directory goes through

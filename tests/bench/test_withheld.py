@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Plan, Unit
-from hmrouter.bench.experiments.judged import judge
-from hmrouter.bench.judge.evaluate import Predictions, choose, dense, predict, prepare, tie_order
+from hmrouter.bench.judge.choices import choose, dense, tie_order
+from hmrouter.bench.judge.evaluate import evaluate
+from hmrouter.bench.judge.predict import Predictions, predict, prepare
 from hmrouter.evidence.dataset import Dataset, Split
 from hmrouter.scorers.base import Scorer, Training
 from hmrouter.scorers.fixed import Fixed
@@ -87,5 +87,6 @@ def test_a_router_that_peeks_is_caught(plant: Plant, tmp_path: Path) -> None:
     chosen = choose(found.merit, ~np.isnan(dense(split.test)), tie_order(split.train))
     assert float((dense(split.test) * chosen).sum()) == float(dense(split.test).max(axis=1).sum())  # the oracle's
     for method in FAST:
-        row = judge(Unit("routing", "coins", method, 0), split, Plan([], [method])).row
-        assert row["normalized_accuracy"] < 0.8
+        honest = evaluate(method, split, *prepare(split)).normalized_accuracy
+        assert honest is not None
+        assert honest < 0.8

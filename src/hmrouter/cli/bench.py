@@ -14,7 +14,7 @@ from hmrouter.cli.output import Json, console, print_json, say, table
 from hmrouter.errors import HMRouterError, InputError
 
 if TYPE_CHECKING:
-    from hmrouter.bench.benchmarks.registry import Benchmark
+    from hmrouter.bench.benchmarks.registry import PaperBenchmark
 
 app = typer.Typer(no_args_is_help=True, help="hm-router-bench: the paper's experiments on the benchmarks you have.")
 
@@ -61,7 +61,7 @@ def list_benchmarks(
     typer.echo(f"Methods: {', '.join(methods)}")
 
 
-def _where_to_get(missing: list[Benchmark]) -> None:
+def _where_to_get(missing: list[PaperBenchmark]) -> None:
     ways: dict[str, list[str]] = {}
     if missing:
         typer.echo("Not here, and where their outcomes are:")

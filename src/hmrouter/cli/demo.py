@@ -102,7 +102,8 @@ def _typed() -> str:
 
 
 def _compare(data: Any) -> list[dict[str, Any]]:
-    from hmrouter.bench.judge.evaluate import evaluate, prepare
+    from hmrouter.bench.judge.evaluate import evaluate
+    from hmrouter.bench.judge.predict import prepare
 
     splits = [(s, *prepare(s)) for s in data.splits(3)]
     results = []

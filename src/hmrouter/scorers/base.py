@@ -129,10 +129,6 @@ class Scorer(ABC):
         """Probabilities of success, (tasks, routes): a part of `predict`."""
         return self.predict(x, routes).success
 
-    def merit(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """The numbers that choices are ranked by, (tasks, routes): a part of `predict`."""
-        return self.predict(x, routes).merit
-
     def mean_interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats] | None:
         """90% interval of each route's mean score over these tasks, sampling noise included; None if unknown."""
         return None

@@ -1,4 +1,4 @@
-"""What the baselines share: a route is one atomic identity, known by its own outcomes or not at all."""
+"""The base of the baselines: a route is one atomic identity, known by its own outcomes or not at all."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Atomic(Scorer):
         return np.column_stack([known, worst])[:, at]
 
     def state(self) -> State:
-        """What was learned, and the settings."""
+        """Give what was learned, and the settings."""
         dims = self._require_fitted("dims_")
         settings = {f.name: getattr(self, f.name) for f in fields(self)}
         routes = [str(route) for route in self.routes_]

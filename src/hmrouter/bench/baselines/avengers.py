@@ -54,7 +54,7 @@ class Avengers(Atomic):
         return self
 
     def _value(self, data: Dataset, of_task: Array, success: Floats) -> Floats:
-        """What routes are ranked by, (clusters, routes), NaN where a route was not run."""
+        """Value the routes in each cluster, (clusters, routes), to rank them by; NaN where a route was not run."""
         return success
 
     def _cell_means(self, data: Dataset, of_task: Array, values: Floats, n_clusters: int) -> Floats:

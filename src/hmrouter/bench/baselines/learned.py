@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hmrouter.bench.baselines.atomic import Atomic
-from hmrouter.bench.baselines.task_batches import Batch, TaskBatches
+from hmrouter.bench.baselines.task_batches import TaskBatch, TaskBatches
 from hmrouter.errors import MissingExtra
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.base import Training
@@ -130,7 +130,7 @@ class Learned(Atomic):
                 best = loss
             self.arrays_ = {name: value.detach().numpy().copy() for name, value in p.items()}
 
-    def _loss(self, torch: Any, p: Mapping[str, Any], batch: Batch, rng: np.random.Generator | None) -> Any:
+    def _loss(self, torch: Any, p: Mapping[str, Any], batch: TaskBatch, rng: np.random.Generator | None) -> Any:
         x = batch.x
         if rng is not None and self.noise:
             x = x + np.float32(self.noise) * rng.standard_normal(x.shape, dtype=np.float32)

@@ -13,7 +13,7 @@ from hmrouter.types import Route
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TaskBatch:
     """Some tasks and all their cells; the grid is dense, what was not run has the weight 0."""
 
     x: Floats
@@ -49,7 +49,7 @@ class TaskBatches:
         """How many cells there are."""
         return len(self._score)
 
-    def batches(self, cells: int, rng: np.random.Generator | None = None) -> Iterator[Batch]:
+    def batches(self, cells: int, rng: np.random.Generator | None = None) -> Iterator[TaskBatch]:
         """Every task that has a cell once, about `cells` cells at a time; shuffled by `rng`, if given."""
         order = np.flatnonzero(self._counts)
         if rng is not None:
@@ -59,11 +59,11 @@ class TaskBatches:
         for tasks in np.split(order, np.flatnonzero(np.diff(number)) + 1):
             yield self._batch(tasks)
 
-    def _batch(self, tasks: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Batch:
+    def _batch(self, tasks: np.ndarray[tuple[int], np.dtype[np.int64]]) -> TaskBatch:
         counts = self._counts[tasks]
         row = np.repeat(np.arange(len(tasks)), counts)
         cell = np.arange(len(row)) + np.repeat(self._starts[tasks] - (np.cumsum(counts) - counts), counts)
         y = np.zeros((len(tasks), self._n_routes), dtype=np.float32)
         weight = np.zeros_like(y)
         y[row, self._route[cell]], weight[row, self._route[cell]] = self._score[cell], 1.0
-        return Batch(self._x[tasks], y, weight)
+        return TaskBatch(self._x[tasks], y, weight)

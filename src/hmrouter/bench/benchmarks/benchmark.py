@@ -14,7 +14,7 @@ from hmrouter.logs.formats.benchmark import read_benchmark
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """Where a benchmark is and what it held when it was looked at."""
+    """Names a benchmark directory and the content that it had when it was looked at."""
 
     name: str
     path: str

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from itertools import combinations, product
-from math import comb
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from hmrouter.types import Route
 
 
 @dataclass(frozen=True, slots=True)
-class Benchmark:
+class PaperBenchmark:
     """One benchmark of the paper."""
 
     id: str
@@ -46,7 +45,7 @@ class Benchmark:
         return tuple(_canonical(route.model, route.harness) for route in self.pool)
 
     def find(self, routes: Collection[Route]) -> dict[Route, Route]:
-        """Each route of the canonical pool that is among `routes` -> the one it is there.
+        """Map each route of the canonical pool that is among `routes` to the one it is there.
 
         >>> scicode = next(b for b in benchmarks() if b.id == "scicode")
         >>> there = Route("deepseek-r1-0528", "scicode-zero-shot-agent")
@@ -65,11 +64,11 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """A benchmark of the registry, a benchmark directory, or one as the other."""
+    """Tells whether a benchmark of the registry is at hand, and what a directory that is holds."""
 
     directory: str
     """The name of the benchmark directory."""
-    benchmark: Benchmark | None = None
+    benchmark: PaperBenchmark | None = None
     """None for a directory that the registry does not know."""
     path: Path | None = None
     """None for a benchmark that is not at hand."""
@@ -82,7 +81,7 @@ class Presence:
 
 
 @cache
-def benchmarks() -> tuple[Benchmark, ...]:
+def benchmarks() -> tuple[PaperBenchmark, ...]:
     """The benchmarks of the paper, in its order.
 
     >>> [benchmark.title for benchmark in benchmarks() if benchmark.cost][:3]
@@ -93,7 +92,7 @@ def benchmarks() -> tuple[Benchmark, ...]:
 
 
 def status(data: Iterable[Path]) -> list[Presence]:
-    """What of the registry is present in these folders, in the paper's order, then the directories it does not know.
+    """List what of the registry these folders hold, in the paper's order, then the directories it does not know.
 
     A folder is a benchmark directory or holds some; a name found in two of them is listed twice.
     """
@@ -122,23 +121,11 @@ def observed_routes(directory: Path) -> frozenset[Route]:
     return frozenset(_canonical(model, harness) for model, harness in written)
 
 
-def count_rectangles(routes: Iterable[Route]) -> int:
-    """How many choices of two models and two harnesses have all four of their routes among these.
-
-    >>> count_rectangles(Route(m, h) for m in ("a", "b", "c") for h in ("x", "y"))
-    3
-    """
-    models: dict[str, set[str]] = {}
-    for route in routes:
-        models.setdefault(route.harness, set()).add(route.model)
-    return sum(comb(len(one & other), 2) for one, other in combinations(models.values(), 2))
-
-
-def _benchmark(entry: Mapping[str, Any], ways: Mapping[str, str]) -> Benchmark:
+def _benchmark(entry: Mapping[str, Any], ways: Mapping[str, str]) -> PaperBenchmark:
     pool = (
         Route(model, harness) for part in entry["pool"] for harness, model in product(part["harnesses"], part["models"])
     )
-    return Benchmark(
+    return PaperBenchmark(
         id=entry["id"],
         title=entry["title"],
         directory=entry.get("directory", entry["id"]),
@@ -150,7 +137,7 @@ def _benchmark(entry: Mapping[str, Any], ways: Mapping[str, str]) -> Benchmark:
     )
 
 
-def _presence(name: str, benchmark: Benchmark | None, path: Path | None) -> Presence:
+def _presence(name: str, benchmark: PaperBenchmark | None, path: Path | None) -> Presence:
     if path is None:
         return Presence(name, benchmark)
     try:

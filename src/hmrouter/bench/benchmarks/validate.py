@@ -1,4 +1,4 @@
-"""What a benchmark directory holds, and everything that is wrong with it.
+"""Checks a benchmark directory: counts what it holds and lists everything that is wrong with it.
 
 The reader in `logs` refuses a directory with a bad row. Here the same reader goes on behind it, so that one report
 lists them all, together with what it reads but nobody may have meant.
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hmrouter.bench.benchmarks.registry import count_rectangles
+from hmrouter.bench.benchmarks.rectangles import count_rectangles
 from hmrouter.errors import LogError
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.logs.base import Refusals, Request, problem
@@ -31,7 +31,7 @@ Item = TypeVar("Item")
 
 
 class Severity(StrEnum):
-    """What a finding means for the use of the directory."""
+    """Tells how much a finding stands in the way of using the directory."""
 
     ERROR = "error"
     """The reader refuses the directory."""

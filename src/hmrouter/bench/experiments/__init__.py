@@ -1,4 +1,9 @@
-"""The experiments of hm-router-bench, one file each."""
+"""The experiments of hm-router-bench by name: a file, or a folder with `experiment.py`, `report.py` and helpers.
+
+base.py        the contract: units, requests, experiments; quick.py cuts a run down
+path.py        from a unit to its rows, for all of them
+summaries.py   means, differences and intervals of rows, for all reports
+"""
 
 from hmrouter.plugins import Registry
 
@@ -6,7 +11,7 @@ EXPERIMENTS = Registry(
     "experiment",
     "hmrouter.experiments",
     {
-        "cost": "hmrouter.bench.experiments.cost:Cost",
+        "cost": "hmrouter.bench.experiments.cost:CostTradeoff",
         "fewshot": "hmrouter.bench.experiments.fewshot:FewShot",
         "forecast": "hmrouter.bench.experiments.forecast:Forecast",
         "heldout": "hmrouter.bench.experiments.heldout:HeldOut",

@@ -1,4 +1,4 @@
-"""What an experiment is: units of work that run anywhere, and tables and figures made of their rows alone.
+"""The contract of experiments: units of work that run anywhere, and tables and figures made of their rows alone.
 
 A unit is one method on one split of one benchmark. Its rows hold everything: tables and figures are recomputed from
 `results.json`, so nothing in a report can differ from the data behind it. A new experiment is one file with one class.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.judge.history import listens, others
+from hmrouter.bench.report.parts import Figure, ReportTable
 
 Row = Mapping[str, Any]
 """One line of results.json; see docs/results-format.md."""
@@ -31,8 +32,8 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run was asked for."""
+class RunRequest:
+    """Says which benchmarks, methods and splits an experiment runs on."""
 
     benchmarks: Sequence[Benchmark]
     methods: Sequence[str]
@@ -42,122 +43,74 @@ class Plan:
     vectors: str = ""
     """Address of a store that keeps the vectors of an embedder whose vectors are worth keeping; empty: none."""
 
+    def __post_init__(self) -> None:
+        for name in ("benchmarks", "methods"):  # so that what is made for a request can be kept under it
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A number with its 95% interval."""
-
-    value: float
-    low: float
-    high: float
-    signed: bool = True
-    """Written with its sign, as a difference is; false for a level such as an accuracy."""
+    def benchmark(self, name: str) -> Benchmark:
+        """Give the benchmark of this name."""
+        return next(b for b in self.benchmarks if b.name == name)
 
 
-Cell = str | int | float | Interval | None
+class Report(Protocol):
+    """Shows the rows of an experiment; a module with these three functions is one."""
 
+    def headline(self, rows: Sequence[Row]) -> str:
+        """Say the main finding in one sentence for the index page; empty: there is none."""
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of a report. Numbers stay numbers: the writer formats them, marks the best, and sorts them."""
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
+        """Make the tables."""
 
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    note: str = ""
-    """What the numbers are and how they were made, in a sentence or two."""
-    digits: int = 1
-    best: str = ""
-    """`row` or `column`: where the best and second-best numbers are marked; empty: nowhere."""
-    unranked: Sequence[str] = ("random", "oracle", "benchmark")
-    """Columns (or first cells) that are never marked as best."""
-    footer_rows: int = 0
-    """How many of the last rows are means, set apart by a line."""
-    lower_is_better: Sequence[str] = ()
-    """Columns (or first cells) where the smallest number is the best: log-loss, Brier, dollars."""
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One line, or one set of points, of a figure."""
-
-    name: str
-    x: Sequence[float]
-    y: Sequence[float]
-    low: Sequence[float] | None = None
-    high: Sequence[float] | None = None
-    labels: Sequence[str] = ()
-    """For `points`: a name beside each point, empty for none; where names would cover each other, some are left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure of a report, drawn by `report.figures`."""
-
-    name: str
-    """File name without ending."""
-    title: str
-    kind: str
-    """`lines` (series over x), `bars` (one bar per series, y[0] with its interval; with `x_names`, groups of bars),
-    `points` (scatter), `heatmap`."""
-    x_label: str
-    y_label: str
-    series: Sequence[Series]
-    note: str = ""
-    log_x: bool = False
-    log_y: bool = False
-    x_names: Sequence[str] = ()
-    """Names of x = 0, 1, 2...: what stands along the axis instead of numbers, or under each group of bars."""
-    fit: bool = False
-    """For `points`: draw the straight line of least squares through the points of all series."""
-    diagonal: bool = False
-    """Draw y = x, for reliability curves."""
-    reference: float | None = None
-    """Draw a horizontal line, e.g. at 0."""
-    grid: Mapping[str, Any] = field(default_factory=dict)
-    """For `heatmap`: `rows`, `columns` (names), `values` (nested list with None), and what the best are marked by:
-    `row_best` (for each row the indices of its best columns) and `column_best` (for each column, of its best rows).
-    `label` names what the values are."""
+    def figures(self, rows: Sequence[Row]) -> list[Figure]:
+        """Make the figures."""
 
 
 class Experiment(ABC):
-    """One of the paper's tables or figures, or one of ours."""
+    """Makes one of the paper's tables or figures, or one of ours."""
 
     name: ClassVar[str]
     title: ClassVar[str]
+    report: ClassVar[Report]
+    """Makes the headline, tables and figures of rows; a small experiment overrides the three methods instead."""
     methods: ClassVar[Sequence[str]]
-    """What is compared when nothing else is asked for."""
+    """Those that are compared when nothing else is asked for."""
     own_methods: ClassVar[Mapping[str, str]] = {}
     """Methods that only this experiment has -> the method of the registry that is behind each; empty: none."""
     quick: ClassVar[Quick] = Quick()
-    """What `--quick` does less of."""
+    """The limits of a run with `--quick`."""
 
     def refusal(self, benchmark: Benchmark) -> str:
-        """Why a benchmark cannot take part, in a few words; empty if it can."""
+        """Say why a benchmark cannot take part, in a few words; empty if it can."""
         return ""
 
     @abstractmethod
-    def units(self, plan: Plan) -> list[Unit]:
-        """Everything there is to do; the benchmarks of the plan are those that can take part."""
+    def units(self, request: RunRequest) -> list[Unit]:
+        """List everything there is to do; the benchmarks of the request are those that can take part."""
 
     @abstractmethod
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Do one unit. Deterministic: the same unit gives the same rows on every machine, apart from seconds."""
 
-    def reads(self, unit: Unit, plan: Plan) -> Sequence[Benchmark]:
-        """The benchmarks, besides its own, that the unit's rows depend on: those that its method listens to."""
-        if not listens(self.own_methods.get(unit.method, unit.method)):
-            return ()
-        return others(next(b for b in plan.benchmarks if b.name == unit.benchmark), plan.benchmarks)
+    def behind(self, method: str) -> str:
+        """Give the method of the registry that is behind one of this experiment."""
+        return self.own_methods.get(method, method)
+
+    def sources(self, benchmark: Benchmark, request: RunRequest) -> tuple[Benchmark, ...]:
+        """List the benchmarks that have a say on this one, for methods that listen."""
+        return others(benchmark, request.benchmarks)
+
+    def reads(self, unit: Unit, request: RunRequest) -> Sequence[Benchmark]:
+        """List the benchmarks, besides its own, that a unit's rows depend on: those that its method listens to."""
+        return self.sources(request.benchmark(unit.benchmark), request) if listens(self.behind(unit.method)) else ()
 
     def headline(self, rows: Sequence[Row]) -> str:
-        """The main finding in one sentence for the index page, from rows alone; empty: there is none."""
-        return ""
+        """Say the main finding in one sentence for the index page, from rows alone; empty: there is none."""
+        return self.report.headline(rows) if hasattr(self, "report") else ""
 
-    @abstractmethod
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
-        """The tables, from rows alone."""
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
+        """Make the tables, from rows alone."""
+        return self.report.tables(rows)
 
-    @abstractmethod
     def figures(self, rows: Sequence[Row]) -> list[Figure]:
-        """The figures, from rows alone."""
+        """Make the figures, from rows alone."""
+        return self.report.figures(rows)

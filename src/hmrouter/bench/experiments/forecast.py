@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
-from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
-from hmrouter.bench.experiments.judged import judge
+from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
+from hmrouter.bench.experiments.path import ALL_METHODS, embedded, fit, product_of, row, split_of
 from hmrouter.bench.experiments.sparse import thinned
 from hmrouter.bench.experiments.summaries import benchmark_means, distinct, known, mean_of
-from hmrouter.bench.judge.evaluate import Predictions
+from hmrouter.bench.judge.choices import shares_of
 from hmrouter.bench.judge.forecasts import auc, brier, log_loss
+from hmrouter.bench.judge.predict import route_intervals
+from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.scorers.calibration_error import BINS, ece, reliability
 
@@ -22,42 +23,43 @@ SETTINGS = ("full", "routes2-5")
 
 
 class Forecast(Experiment):
-    """How good the predicted probabilities of success are, on all cells of the test tasks."""
+    """Measures how good predicted probabilities of success are, on all cells of the test tasks."""
 
     name: ClassVar[str] = "forecast"
     title: ClassVar[str] = "Correctness forecasting"
     methods: ClassVar[Sequence[str]] = tuple(m for m in ALL_METHODS if m not in ("random", "oracle"))
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, setting, split and method that predicts."""
-        return [u for u in product_of(self.name, plan, SETTINGS) if u.method != "oracle"]
+        return [u for u in product_of(self.name, request, SETTINGS) if u.method != "oracle"]
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit, and hold every prediction against its outcome."""
-        split = thinned(split_of(benchmark, plan.seed, unit.split), unit.setting, plan.seed)
-        judged = judge(unit, split, plan)
-        y = split.test.cells.score
-        if judged.predictions is None:  # random: the training mean for every cell
+        split = thinned(split_of(benchmark, request.seed, unit.split), unit.setting, request.seed)
+        found = fit(unit.method, split, request, self.sources(benchmark, request))
+        y, intervals = split.test.cells.score, None
+        if found is None:  # random: the training mean for every cell
             p = np.full(len(y), split.train.cells.score.mean())
         else:
-            p = judged.predictions.success[split.test.cells.task, split.test.cells.route]
+            p = found.success[split.test.cells.task, split.test.cells.route]
+            intervals = route_intervals(found.scorer, embedded(split, request)[1], split.test)
         return [
-            judged.row
+            row(unit, split, shares_of(unit.method, split, found), found)
             | {
                 "auc": auc(y, p), "log_loss": log_loss(y, p), "brier": brier(y, p), "ece": ece(y, p),
-                "reliability": reliability(y, p), "coverage": coverage(judged.predictions, split.test),
+                "reliability": reliability(y, p), "coverage": coverage(intervals, split.test),
             }
         ]  # fmt: skip
 
     def headline(self, rows: Sequence[Row]) -> str:
-        """AUC of those that stand for something."""
+        """Give the AUC of our two scorers and of the strongest baselines."""
         own, said = [r for r in rows if r["setting"] == distinct(rows, "setting")[0]], []
         for m in ("hm", "safe", "fixed", "embedllm"):
             value = mean_of(benchmark_means(own, "auc", m).values())
             said += [f"{m} {value:.3f}"] if value is not None else []
         return f"AUC on test outcomes, mean of benchmarks: {', '.join(said)}." if said else ""
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Means per method, and per benchmark for AUC and log-loss."""
         methods, out = distinct(rows, "method"), []
         for setting in distinct(rows, "setting"):
@@ -76,14 +78,14 @@ class Forecast(Experiment):
             columns = ["method", "AUC", "log-loss", "Brier", "ECE", "coverage"]
             smaller = columns[2:5]
             unranked = ("random", "oracle", "coverage")
-            out.append(Table(f"Forecasts, {setting}", columns, body, note, 3, "column", unranked, 0, smaller))
+            out.append(ReportTable(f"Forecasts, {setting}", columns, body, note, 3, "column", unranked, 0, smaller))
             for key, label in (("auc", "AUC"), ("log_loss", "log-loss")):
                 # A benchmark whose test outcomes are all alike has no AUC.
                 benchmarks = distinct(known(own, key), "benchmark")
                 of = {m: benchmark_means(own, key, m) for m in methods}
                 lines: list[list[Cell]] = [[b, *(of[m][b] for m in methods)] for b in benchmarks]
                 title, lower = f"{label} per benchmark, {setting}", benchmarks if key == "log_loss" else ()
-                out.append(Table(title, ["benchmark", *methods], lines, "", 3, "row", lower_is_better=lower))
+                out.append(ReportTable(title, ["benchmark", *methods], lines, "", 3, "row", lower_is_better=lower))
         return out
 
     def figures(self, rows: Sequence[Row]) -> list[Figure]:
@@ -122,11 +124,11 @@ def _pooled_curve(rows: Sequence[Row], method: str) -> tuple[list[float], list[f
     return [b[0] / b[2] for b in bins], [b[1] / b[2] for b in bins]
 
 
-def coverage(predictions: Predictions | None, test: Dataset) -> float | None:
-    """Share of the routes whose observed mean lies in its predicted interval; None without intervals."""
-    if predictions is None or predictions.route_intervals is None:
+def coverage(intervals: Sequence[tuple[float, float]] | None, test: Dataset) -> float | None:
+    """Count the routes whose observed mean lies in its predicted interval, as a share; None without intervals."""
+    if intervals is None:
         return None
     means = test.route_means()
     run = ~np.isnan(means)
-    low, high = np.array(predictions.route_intervals).T
+    low, high = np.array(intervals).T
     return float(((low <= means) & (means <= high))[run].mean())

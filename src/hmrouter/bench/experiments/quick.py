@@ -1,4 +1,4 @@
-"""What an experiment does less of with `--quick`. What is left is whole: every benchmark and every method on it."""
+"""Limits what an experiment does with `--quick`. What is left is whole: every benchmark and every method on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Quick:
-    """Limits of a quick run.
+    """Cuts a run down: fewer splits, fewer methods, fewer held-out units.
 
     >>> Quick(without=("irtnet",)).words(splits=5, asked=())
     '2 of 5 splits; without irtnet'
@@ -30,15 +30,15 @@ class Quick:
     """Of each kind of held-out unit (the first word of a setting), so many per split of a benchmark; 0: all."""
 
     def most(self, splits: int) -> int:
-        """How many of so many splits run."""
+        """Say how many of so many splits run."""
         return splits if self.splits is None else min(self.splits, splits)
 
     def methods(self, usual: Sequence[str], asked: Sequence[str]) -> list[str]:
-        """Those that run: what was asked for, else the usual ones but for some."""
+        """List the methods that run: those asked for, else the usual ones but for some."""
         return list(asked) or [m for m in usual if m not in self.without]
 
     def units(self, units: Sequence[Unit], seed: int) -> list[Unit]:
-        """Those that run. Held-out units are drawn whole, so that every method runs on the same ones."""
+        """List the units that run. Held-out units are drawn whole, so that every method runs on the same ones."""
         if not self.held_out:
             return list(units)
         groups: dict[tuple[str, int, str], set[str]] = {}
@@ -52,7 +52,7 @@ class Quick:
         return [u for u in units if (u.benchmark, u.split, u.setting) in kept]
 
     def words(self, splits: int, asked: Sequence[str]) -> str:
-        """What is less than in a run of so many splits; empty if nothing is."""
+        """Say what is less than in a run of so many splits; empty if nothing is."""
         said = [f"{self.most(splits)} of {splits} splits"] if self.most(splits) < splits else []
         said += [f"without {', '.join(self.without)}"] if self.without and not asked else []
         said += [f"at most {self.held_out} held-out units of each kind per split, at random"] if self.held_out else []

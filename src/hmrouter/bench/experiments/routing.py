@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Experiment, Figure, Plan, Row, Series, Table, Unit
-from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
-from hmrouter.bench.experiments.judged import judge
+from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
+from hmrouter.bench.experiments.path import ALL_METHODS, fit, product_of, row, split_of
 from hmrouter.bench.experiments.summaries import (
     accuracy_table,
     compared,
@@ -17,28 +16,32 @@ from hmrouter.bench.experiments.summaries import (
     distinct,
     overall_difference,
 )
+from hmrouter.bench.judge.choices import shares_of
+from hmrouter.bench.report.parts import Figure, ReportTable, Series
 
 
 class Routing(Experiment):
-    """Which method chooses best."""
+    """Measures which method chooses best."""
 
     name: ClassVar[str] = "routing"
     title: ClassVar[str] = "Routing accuracy"
     methods: ClassVar[Sequence[str]] = ALL_METHODS
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, split and method."""
-        return product_of(self.name, plan)
+        return product_of(self.name, request)
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit, choose, compare."""
-        return [judge(unit, split_of(benchmark, plan.seed, unit.split), plan).row]
+        split = split_of(benchmark, request.seed, unit.split)
+        found = fit(unit.method, split, request, self.sources(benchmark, request))
+        return [row(unit, split, shares_of(unit.method, split, found), found)]
 
     def headline(self, rows: Sequence[Row]) -> str:
         """The two scorers and the strongest baselines against the best fixed pair."""
         return difference_sentence(rows, ("hm", "safe", "embedllm", "irtnet"), "On full evidence")
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """The paper's table, the same in raw accuracy, and the differences to Fixed."""
         out = [
             accuracy_table(rows, "Routing accuracy, oracle-normalised"),

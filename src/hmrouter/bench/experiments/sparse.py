@@ -9,21 +9,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
-from hmrouter.bench.experiments.base import Cell, Experiment, Figure, Plan, Row, Series, Table, Unit
-from hmrouter.bench.experiments.common import ALL_METHODS, product_of, split_of
-from hmrouter.bench.experiments.judged import judge
+from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
+from hmrouter.bench.experiments.path import ALL_METHODS, fit, product_of, row, split_of
 from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.experiments.summaries import (
-    ACCURACY,
     accuracy_table,
-    benchmark_means,
     compared,
     difference_sentence,
     difference_table,
     distinct,
-    mean_of,
+    level,
     overall_difference,
 )
+from hmrouter.bench.judge.choices import shares_of
+from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
 from hmrouter.evidence.dataset import Dataset, Split, hash_rank
 
 SETTINGS = ("full", "tasks10", "tasks20", "tasks30", "routes2-5", "tasks20_routes2-5")
@@ -31,41 +30,42 @@ SETTINGS = ("full", "tasks10", "tasks20", "tasks30", "routes2-5", "tasks20_route
 
 
 class Sparse(Experiment):
-    """How methods do when little was run."""
+    """Measures how methods do when little was run."""
 
     name: ClassVar[str] = "sparse"
     title: ClassVar[str] = "Routing on thin evidence"
     methods: ClassVar[Sequence[str]] = ALL_METHODS
     quick: ClassVar[Quick] = Quick(without=("irtnet", "mirt"))
 
-    def units(self, plan: Plan) -> list[Unit]:
+    def units(self, request: RunRequest) -> list[Unit]:
         """One per benchmark, setting, split and method."""
-        return product_of(self.name, plan, SETTINGS)
+        return product_of(self.name, request, SETTINGS)
 
-    def run(self, unit: Unit, benchmark: Benchmark, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Thin the training side, then as in `routing`."""
-        split = thinned(split_of(benchmark, plan.seed, unit.split), unit.setting, plan.seed)
-        return [judge(unit, split, plan).row]
+        split = thinned(split_of(benchmark, request.seed, unit.split), unit.setting, request.seed)
+        found = fit(unit.method, split, request, self.sources(benchmark, request))
+        return [row(unit, split, shares_of(unit.method, split, found), found)]
 
     def headline(self, rows: Sequence[Row]) -> str:
         """The two scorers and the strongest baseline where each task was run on few routes."""
         few = [r for r in rows if r["setting"] == "routes2-5"]
         return difference_sentence(few, ("hm", "safe", "embedllm"), "Each task run on 2 to 5 routes")
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ReportTable]:
         """Settings x methods on the mean of benchmarks, differences to Fixed, and each setting in full."""
         methods, others, settings = distinct(rows, "method"), compared(rows), distinct(rows, "setting")
-        level: list[list[Cell]] = []
+        levels: list[list[Cell]] = []
         above: list[list[Cell]] = []
         for setting in settings:
             own = [r for r in rows if r["setting"] == setting]
-            level.append([setting, *(mean_of(benchmark_means(own, ACCURACY, m, 100.0).values()) for m in methods)])
+            levels.append([setting, *(level(own, m) for m in methods)])
             above.append([setting, *(overall_difference(own, m) for m in others)])
         note = "Percent of the oracle's accuracy, mean of benchmarks and splits."
-        out = [Table("Thin evidence: mean of benchmarks", ["setting", *methods], level, note, best="row")]
+        out = [ReportTable("Thin evidence: mean of benchmarks", ["setting", *methods], levels, note, best="row")]
         if others:
             note = "Points of normalised accuracy above Fixed, with 95% intervals for other benchmarks like these."
-            out.append(Table("Thin evidence: difference to Fixed", ["setting", *others], above, note))
+            out.append(ReportTable("Thin evidence: difference to Fixed", ["setting", *others], above, note))
         for setting in settings:
             out.append(accuracy_table(rows, f"Normalised accuracy, {setting}", setting=setting))
             difference = difference_table(rows, f"Difference to Fixed, {setting}", setting=setting)

@@ -1,4 +1,4 @@
-"""What the tables and figures of the experiments share: means and differences of rows.
+"""Means and differences of rows with their intervals, for the tables and figures of all experiments.
 
 Means over different sets do not compare: where a method lacks a split or a benchmark that another one has, it has no
 mean. What no method can be judged on is left out for all of them.
@@ -6,14 +6,14 @@ mean. What no method can be judged on is left out for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from hmrouter.bench.experiments.base import Cell, Interval, Row, Table
-from hmrouter.bench.judge.statistics import benchmark_interval, split_interval
+from hmrouter.bench.experiments.base import Row
 from hmrouter.bench.methods import REFERENCES
+from hmrouter.bench.report.parts import Cell, Interval, ReportTable
 from hmrouter.evidence.dataset import TRAINING_SHARE
 
 ACCURACY = "normalized_accuracy"
@@ -50,6 +50,11 @@ def mean_of(cells: Iterable[float | None]) -> float | None:
     return float(np.mean(found)) if found and len(found) == len(values) else None
 
 
+def level(rows: Sequence[Row], method: str, **where: Any) -> float | None:
+    """Give a method's normalised accuracy in percent on the rows that match, mean of splits, then of benchmarks."""
+    return mean_of(benchmark_means(known(rows, ACCURACY, **where), ACCURACY, method, 100.0).values())
+
+
 def differences(rows: Sequence[Row], method: str, to: str = "fixed", **where: Any) -> dict[str, list[float]]:
     """Per benchmark, points of normalised accuracy of a method above another on the same splits."""
     out: dict[str, list[float]] = {}
@@ -75,7 +80,7 @@ def compared(rows: Sequence[Row], to: str = "fixed") -> list[str]:
     return [m for m in methods if m not in (*REFERENCES, to)] if to in methods else []
 
 
-def accuracy_table(rows: Sequence[Row], title: str, key: str = ACCURACY, **where: Any) -> Table:
+def accuracy_table(rows: Sequence[Row], title: str, key: str = ACCURACY, **where: Any) -> ReportTable:
     """Benchmarks x methods, mean over splits in percent, with the mean of benchmarks below."""
     rows = known(rows, key, **where)
     columns = {m: benchmark_means(rows, key, m, 100.0) for m in distinct(rows, "method")}
@@ -84,10 +89,10 @@ def accuracy_table(rows: Sequence[Row], title: str, key: str = ACCURACY, **where
     what = "Percent of the oracle's accuracy on test tasks" if key == ACCURACY else "Accuracy on test tasks in percent"
     splits = len(distinct(rows, "split"))
     note = f"{what}, {f'mean of {splits} splits' if splits > 1 else 'one split'}."
-    return Table(title, ["benchmark", *columns], body, note, best="row", footer_rows=1)
+    return ReportTable(title, ["benchmark", *columns], body, note, best="row", footer_rows=1)
 
 
-def difference_table(rows: Sequence[Row], title: str, to: str = "fixed", **where: Any) -> Table | None:
+def difference_table(rows: Sequence[Row], title: str, to: str = "fixed", **where: Any) -> ReportTable | None:
     """Benchmarks x methods: points above `to` on the same splits, with 95% intervals."""
     rows = known(rows, ACCURACY, **where)
     methods = compared(rows, to)
@@ -107,13 +112,53 @@ def difference_table(rows: Sequence[Row], title: str, to: str = "fixed", **where
         "splits of the same tasks (variance corrected for overlapping splits), in the last line for other benchmarks "
         "like these (benchmarks and splits drawn with replacement)."
     )
-    return Table(title, ["benchmark", *methods], body, note, footer_rows=1)
+    return ReportTable(title, ["benchmark", *methods], body, note, footer_rows=1)
 
 
 def difference_sentence(rows: Sequence[Row], methods: Sequence[str], where: str, to: str = "fixed") -> str:
-    """How far these methods are above `to`, in the mean over benchmarks, in a sentence; empty if none of them ran."""
+    """Say how far these methods are above `to`, in the mean over benchmarks; empty if none of them ran."""
     said = []
     for m in methods:
         d = overall_difference(rows, m, to)
         said += [f"{m} {d.value:+.1f} [{d.low:.1f}, {d.high:.1f}]"] if d is not None else []
     return f"{where}, points of normalised accuracy above {to}: {', '.join(said)}." if said else ""
+
+
+def split_interval(differences: Sequence[float], n_test: float, n_train: float) -> Interval:
+    """95% interval of a mean over random splits of one benchmark.
+
+    Splits share tasks, so their differences are not independent; the variance is corrected for the overlap
+    (Nadeau and Bengio 2003): (1 / splits + test / train) instead of 1 / splits.
+
+    >>> split_interval([0.01, 0.03, 0.02], n_test=30, n_train=70).value
+    0.02
+    """
+    from scipy.stats import t
+
+    d = np.asarray(differences, dtype=np.float64)
+    mean = float(d.mean())
+    if len(d) < 2:
+        return Interval(mean, float("-inf"), float("inf"))
+    half = float(t.ppf(0.975, len(d) - 1) * np.sqrt((1.0 / len(d) + n_test / n_train) * d.var(ddof=1)))
+    return Interval(mean, mean - half, mean + half)
+
+
+def benchmark_interval(differences: Mapping[str, Sequence[float]], draws: int = 4000, seed: int = 0) -> Interval:
+    """95% interval of the mean over benchmarks: benchmarks are drawn with replacement, then splits within each.
+
+    It answers how the mean would come out on other benchmarks like these.
+
+    >>> benchmark_interval({"a": [1.0, 1.0], "b": [3.0]})
+    Interval(value=2.0, low=1.0, high=3.0, signed=True)
+    """
+    groups = [np.asarray(v, dtype=np.float64) for v in differences.values() if len(v)]
+    value = float(np.mean([g.mean() for g in groups]))
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(len(groups), size=(draws, len(groups)))
+    drawn = np.empty(chosen.shape)
+    for j, group in enumerate(groups):
+        here = chosen == j
+        drawn[here] = rng.choice(group, size=(int(here.sum()), len(group))).mean(axis=1)
+    means = drawn.mean(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Interval(value, float(low), float(high))

@@ -1,4 +1,4 @@
-"""How good probabilities are: discrimination and proper scores. Soft outcomes are partial successes."""
+"""Measures how good probabilities are: discrimination and proper scores. Soft outcomes are partial successes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What the other benchmarks of a run say: which of them are other, and what follows for the routes of one.
+"""Tells a method what the other benchmarks of a run say about the routes of one.
 
 Benchmarks that share a task are not other for each other: what one of them shows about its tasks would be known of the
-other's, and where both inform a third, their tasks count once.
+other's, and where both inform a third, their tasks count once. One common task is enough here, where accuracy is
+measured; `history.families` asks for a share of the tasks, by ids alone, as it looks at stores.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hmrouter.scorers.base import Scorer, Training
 
 
 def shares_tasks(a: Dataset, b: Dataset) -> bool:
-    """Whether any task of the two is the same: the same id, and the same text wherever both have one.
+    """Tell whether the two have a task in common: the same id, and the same text wherever both have one.
 
     Ids alone do not tell: tasks that are merely numbered have the same ones everywhere.
 
@@ -38,33 +39,38 @@ def shares_tasks(a: Dataset, b: Dataset) -> bool:
 
 
 def others(benchmark: Benchmark, benchmarks: Iterable[Benchmark]) -> tuple[Benchmark, ...]:
-    """Those of the benchmarks that share no task with this one."""
+    """List those of the benchmarks that share no task with this one."""
     return tuple(b for b in benchmarks if b != benchmark and not _share(*sorted((b, benchmark), key=lambda b: b.path)))
 
 
-def listens(method: str) -> bool:
-    """Whether a method's scorer is one in which other suites have a say."""
+def listens(method: str | Scorer) -> bool:
+    """Tell whether a method's scorer is one in which other suites have a say."""
     try:
-        scorer: type[Scorer] = METHODS.load(method)
+        scorer = METHODS.load(method) if isinstance(method, str) else method
     except HMRouterError:  # a reference has no class; a plug-in that cannot be imported fails in its unit
         return False
     return getattr(scorer, "listens", False)
 
 
-def informed(training: Training, method: str, benchmark: Benchmark, benchmarks: Iterable[Benchmark]) -> Training:
-    """The training set with what the other benchmarks say, for a method that listens to it."""
+def informed(
+    training: Training, method: str | Scorer, sources: Sequence[Benchmark], sides: Sequence[Dataset] | None = None
+) -> Training:
+    """Add what other benchmarks say to a training set, for a method that listens to it.
+
+    `sides` are the parts of the sources' outcomes that may be known; without them, all are.
+    """
     if not listens(method):
         return training
-    return replace(training, belief=believed(others(benchmark, benchmarks)))
+    return replace(training, belief=believed(sources) if sides is None else believed_of(sides, sources))
 
 
 def believed(sources: Sequence[Benchmark]) -> SuiteBelief | None:
-    """What these benchmarks say about the routes of another; None if there are none. Learned once per process."""
+    """Learn, once per process, what these benchmarks say about the routes of another; None if there are none."""
     return _believed(tuple(sources))
 
 
 def believed_of(sides: Sequence[Dataset], sources: Sequence[Benchmark]) -> SuiteBelief | None:
-    """The same from a part of each benchmark's outcomes."""
+    """Learn the same from a part of each benchmark's outcomes."""
     family = _families(tuple(sources))
     return learn(record for side in sides for record in records_of(side, family))
 

@@ -1,5 +1,6 @@
 """The report of a run: `Page` in, one self-contained HTML page, Markdown tables and figures out.
 
+parts.py       tables, figures and intervals, as experiments make them
 page.py        what a report holds
 cells.py       numbers as text, and which of them are the best
 styles.py      one colour, line and marker per method, the same in every figure

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from hmrouter.bench.experiments.base import Figure
 from hmrouter.bench.report.charts import (
     finite,
     legend_beside,
@@ -16,6 +15,7 @@ from hmrouter.bench.report.charts import (
     styled,
     wrapped,
 )
+from hmrouter.bench.report.parts import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
-from hmrouter.bench.experiments.base import Cell, Interval, Table
+from hmrouter.bench.report.parts import Cell, Interval, ReportTable
 
 DASH: Final = "\N{EN DASH}"
 """Stands for "does not apply" and "could not be computed"."""
@@ -40,25 +40,25 @@ def show(cell: Cell, digits: int = 1) -> str:
 
 
 def number_of(cell: Cell) -> float | None:
-    """What a cell is sorted and ranked by, None for texts and empty cells."""
+    """Give the number that a cell is sorted and ranked by, None for texts and empty cells."""
     if isinstance(cell, Interval):
         cell = cell.value
     return None if cell is None or isinstance(cell, str) or math.isnan(cell) else float(cell)
 
 
-def is_numeric(table: Table, column: int) -> bool:
+def is_numeric(table: ReportTable, column: int) -> bool:
     """Whether a column holds numbers and no text, so that it is set flush right."""
     cells = [row[column] for row in table.rows]
     return any(number_of(c) is not None for c in cells) and not any(isinstance(c, str) for c in cells)
 
 
-def marks(table: Table) -> dict[tuple[int, int], Mark]:
-    """The best and second-best cells by (row, column), as `Table.best` asks.
+def marks(table: ReportTable) -> dict[tuple[int, int], Mark]:
+    """The best and second-best cells by (row, column), as `ReportTable.best` asks.
 
     Numbers that read the same rank the same. Where all are equal nothing is marked. Means below a table (its footer)
     are ranked along their row, but do not compete with the rows that they are means of.
 
-    >>> table = Table("", ["benchmark", "fixed", "knn", "hm"], [["gaia", 70.0, 68.0, 70.04]], best="row")
+    >>> table = ReportTable("", ["benchmark", "fixed", "knn", "hm"], [["gaia", 70.0, 68.0, 70.04]], best="row")
     >>> {column: mark.value for (_, column), mark in marks(table).items()}
     {1: 'best', 2: 'second', 3: 'best'}
     """
@@ -72,7 +72,7 @@ def marks(table: Table) -> dict[tuple[int, int], Mark]:
     return {cell: mark for group in groups for cell, mark in _ranked(table, group).items()}
 
 
-def _ranked(table: Table, group: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Mark]:
+def _ranked(table: ReportTable, group: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Mark]:
     unranked, lower = _names(table.unranked), _names(table.lower_is_better)
     goodness: dict[tuple[int, int], float] = {}
     for i, j in group:
@@ -87,7 +87,7 @@ def _ranked(table: Table, group: Iterable[tuple[int, int]]) -> dict[tuple[int, i
     return {cell: mark[value] for cell, value in goodness.items() if value in mark}
 
 
-def not_ranked(table: Table) -> list[str]:
+def not_ranked(table: ReportTable) -> list[str]:
     """The columns and rows of a ranked table that are left out of the ranking."""
     unranked = _names(table.unranked)
     names = [*table.columns[1:], *(str(row[0]) for row in table.rows)]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hmrouter.bench.experiments.base import Figure, Series
 from hmrouter.bench.report.cells import MINUS
 from hmrouter.bench.report.labels import name_points
+from hmrouter.bench.report.parts import Figure, Series
 from hmrouter.bench.report.styles import SOLID, Style, styles_of
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def points(axes: Axes, figure: Figure) -> None:
 
 
 def nothing(axes: Axes) -> None:
-    """What is drawn when there is no number to draw."""
+    """Draw a note where there is no number to draw."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, "no data", ha="center", va="center", color="#767676", transform=axes.transAxes)
 
@@ -126,7 +126,7 @@ def _corners(series: Series) -> list[tuple[float, float]]:
 
 
 def _marked(axes: Axes, series: Series, style: Style, shift: float) -> dict[str, Any]:
-    """What a line and a cloud of points have in common."""
+    """Draw the marks and intervals that lines and points have in common."""
     many = len(series.x) >= 4 * BAND_FROM
     return {
         "label": short(series.name), "color": style.colour, "linewidth": style.width, "zorder": 2 + style.front / 10,

@@ -9,10 +9,10 @@ import io
 import warnings
 from typing import Any, Final
 
-from hmrouter.bench.experiments.base import Figure
 from hmrouter.bench.report import charts
 from hmrouter.bench.report.bars import bars
 from hmrouter.bench.report.heatmap import heatmap, heatmap_size
+from hmrouter.bench.report.parts import Figure
 from hmrouter.errors import MissingExtra, UnknownName
 
 KINDS: Final = {"lines": charts.lines, "points": charts.points, "bars": bars, "heatmap": heatmap}

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hmrouter.bench.experiments.base import Figure
 from hmrouter.bench.report.charts import nothing, plain_numbers, short
+from hmrouter.bench.report.parts import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

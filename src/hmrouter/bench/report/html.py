@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
 
-from hmrouter.bench.experiments.base import Figure, Interval, Table
 from hmrouter.bench.report.cells import Mark, is_numeric, marks, not_ranked, number_of, show
 from hmrouter.bench.report.figures import draw
 from hmrouter.bench.report.page import Page, Section, figure_files, reading_hint
+from hmrouter.bench.report.parts import Figure, Interval, ReportTable
 from hmrouter.errors import MissingExtra
 
 WIDE = 6
@@ -109,7 +109,7 @@ def _section(number: int, section: Section, files_of_figures: Iterable[str]) -> 
     return f'<section id="section-{number}">\n<h2>{escape(section.title)}</h2>\n{line}{inside}\n</section>\n'
 
 
-def _table(name: str, table: Table) -> str:
+def _table(name: str, table: ReportTable) -> str:
     numeric = [is_numeric(table, j) for j in range(len(table.columns))]
     head = "".join(
         f'<th scope="col"{_flush(right)}>{_breakable(column)}</th>'
@@ -133,7 +133,7 @@ def _table(name: str, table: Table) -> str:
 <p class="note">{escape(note)}</p>"""
 
 
-def _row(table: Table, i: int, ranked: Mapping[tuple[int, int], Mark], numeric: list[bool]) -> str:
+def _row(table: ReportTable, i: int, ranked: Mapping[tuple[int, int], Mark], numeric: list[bool]) -> str:
     cells = []
     for j, cell in enumerate(table.rows[i]):
         before, after = TAGS[ranked[i, j]] if (i, j) in ranked else ("", "")
@@ -147,7 +147,7 @@ def _row(table: Table, i: int, ranked: Mapping[tuple[int, int], Mark], numeric: 
     return f"<tr>{''.join(cells)}</tr>\n"
 
 
-def _legend(table: Table) -> str:
+def _legend(table: ReportTable) -> str:
     if not marks(table):
         return ""
     skipped = not_ranked(table)

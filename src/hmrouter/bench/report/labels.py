@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from hmrouter.bench.experiments.base import Figure
+from hmrouter.bench.report.parts import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

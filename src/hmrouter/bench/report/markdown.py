@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from hmrouter.bench.experiments.base import Table
 from hmrouter.bench.report.cells import Mark, is_numeric, marks, not_ranked, show
 from hmrouter.bench.report.page import Page, reading_hint
+from hmrouter.bench.report.parts import ReportTable
 
 # Markdown has no underline that all readers know, so the second best is in italics.
 SIGNS = {Mark.BEST: "**", Mark.SECOND: "_"}
@@ -30,10 +30,10 @@ def render_markdown(page: Page) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def table_markdown(table: Table) -> str:
+def table_markdown(table: ReportTable) -> str:
     """One table under its title, with its note; bold is best, italic second best.
 
-    >>> table = Table("Accuracy", ["method", "AUC"], [["knn", 0.5], ["hm", 0.75]], digits=2, best="column")
+    >>> table = ReportTable("Accuracy", ["method", "AUC"], [["knn", 0.5], ["hm", 0.75]], digits=2, best="column")
     >>> print(table_markdown(table))
     ### Accuracy
     <BLANKLINE>
@@ -66,7 +66,7 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*|\[\]]|(?<!\w)_|_(?!\w))", r"\\\1", text)
 
 
-def _cell(table: Table, i: int, j: int, mark: Mark | None) -> str:
+def _cell(table: ReportTable, i: int, j: int, mark: Mark | None) -> str:
     cell = table.rows[i][j]
     # Only texts are escaped: the brackets of an interval are ours.
     text = plain(cell) if isinstance(cell, str) else show(cell, table.digits)

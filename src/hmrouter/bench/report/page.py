@@ -1,4 +1,4 @@
-"""What a report holds: what was run, what was left out, and the tables and figures of each experiment."""
+"""Holds a report: what was run, what was left out, and the tables and figures of each experiment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hmrouter.bench.experiments.base import Figure, Table
+from hmrouter.bench.report.parts import Figure, ReportTable
 
 BESIDE = ("random", "fixed", "oracle")
 """What a number is held against."""
@@ -39,7 +39,7 @@ class Section:
 
     name: str
     title: str
-    tables: Sequence[Table] = ()
+    tables: Sequence[ReportTable] = ()
     figures: Sequence[Figure] = ()
     line: str = ""
     """The main finding in one sentence, if there is one."""
@@ -68,7 +68,7 @@ class Page:
 def figure_files(page: Page) -> list[list[str]]:
     """Per section, the names of its figures' files without ending: safe as file names, no two alike.
 
-    >>> from hmrouter.bench.experiments.base import Figure
+    >>> from hmrouter.bench.report.parts import Figure
     >>> curve = Figure("curve of a/b", "", "lines", "", "", [])
     >>> figure_files(Page("", "", "", sections=[Section("cost", "", figures=[curve, curve])]))
     [['curve-of-a-b', 'curve-of-a-b-2']]

@@ -19,7 +19,7 @@ from hmrouter.bench.run.ray_engine import run_ray
 from hmrouter.bench.run.results_cache import ResultsCache
 from hmrouter.bench.run.unit_keys import UnitKeys
 from hmrouter.bench.run.vectors import keep_vectors
-from hmrouter.bench.run.work import Finished, Plans
+from hmrouter.bench.run.work import Finished, Requests
 from hmrouter.errors import UnknownName
 
 ENGINES = ("local", "ray")
@@ -27,7 +27,7 @@ ENGINES = ("local", "ray")
 
 @dataclass(slots=True)
 class Results:
-    """What a run gave."""
+    """Holds what a run gave."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -37,18 +37,18 @@ class Results:
 
 
 class Watch(Protocol):
-    """Who is told how far a run is."""
+    """Is told how far a run is."""
 
     def begins(self, todo: Sequence[Unit], cached: int) -> None:
-        """Before the first unit is run: what there is to do, and how many units are finished already."""
+        """Hear, before the first unit is run, what there is to do and how many units are finished already."""
 
     def ended(self, finished: Finished) -> None:
-        """A unit was run."""
+        """Hear that a unit was run."""
 
 
 def run(
     units: Sequence[Unit],
-    plans: Plans,
+    requests: Requests,
     cache: ResultsCache,
     *,
     engine: str = "local",
@@ -59,7 +59,7 @@ def run(
     """Run the units and collect their rows."""
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
-    keys = UnitKeys(plans)
+    keys = UnitKeys(requests)
     done: dict[Unit, Finished] = {}
     for unit in units:
         rows = cache.get(keys.of(unit))
@@ -69,8 +69,8 @@ def run(
     cached = len(done)
     if watch is not None:
         watch.begins(todo, cached)
-    keep_vectors(todo, plans)
-    with closing(_execute(engine, todo, plans, jobs or os.cpu_count() or 1, address)) as running:
+    keep_vectors(todo, requests)
+    with closing(_execute(engine, todo, requests, jobs or os.cpu_count() or 1, address)) as running:
         for finished in running:
             done[finished.unit] = finished
             if not finished.error:
@@ -82,8 +82,8 @@ def run(
 
 
 def _execute(
-    engine: str, units: Sequence[Unit], plans: Plans, jobs: int, address: str | None
+    engine: str, units: Sequence[Unit], requests: Requests, jobs: int, address: str | None
 ) -> Generator[Finished, None, None]:
     if not units:
         return
-    yield from run_local(units, plans, jobs) if engine == "local" else run_ray(units, plans, jobs, address)
+    yield from run_local(units, requests, jobs) if engine == "local" else run_ray(units, requests, jobs, address)

@@ -1,4 +1,4 @@
-"""What failed, in as few sentences as say it."""
+"""Says what failed, in as few sentences as possible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hmrouter.bench.run.work import Finished
 
 
 def sentences(ended: Iterable[Finished]) -> list[str]:
-    """One sentence per experiment, reason and set of methods, with the benchmarks where it happened.
+    """Write one sentence per experiment, reason and set of methods, with the benchmarks where it happened.
 
     >>> from hmrouter.bench.experiments.base import Unit
     >>> sentences([Finished(Unit("routing", b, "hm", 0), [], "it broke") for b in ("one", "two")])

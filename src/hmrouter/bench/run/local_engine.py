@@ -1,4 +1,4 @@
-"""Units on the cores of this machine, in worker processes of our own.
+"""Runs units on the cores of this machine, in worker processes of our own.
 
 A worker that dies takes only its unit with it, and is replaced. Workers end with this process, however that ends.
 """
@@ -15,27 +15,27 @@ from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
 
 from hmrouter.bench.experiments.base import Unit
-from hmrouter.bench.run.work import Finished, Plans, run_unit
+from hmrouter.bench.run.work import Finished, Requests, run_unit
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 PATIENCE = 5.0
 """Seconds that a worker has to end when it is asked to."""
 
 
-def run_local(units: Sequence[Unit], plans: Plans, jobs: int) -> Iterator[Finished]:
+def run_local(units: Sequence[Unit], requests: Requests, jobs: int) -> Iterator[Finished]:
     """Give every worker a unit, and another whenever it has finished one."""
     queue = Queue(units)
     workers: list[Worker] = []
     try:
         for _ in range(min(jobs, len(units))):
-            workers.append(Worker(plans))
+            workers.append(Worker(requests))
             workers[-1].give(queue.take())
         while busy := {w.connection: w for w in workers if w.unit}:
             for ready in wait(list(busy)):
                 worker = busy[ready]  # type: ignore[index]  # wait gives back what it was given
                 finished = worker.result()
                 if not worker.process.is_alive():
-                    workers[workers.index(worker)] = worker = Worker(plans)
+                    workers[workers.index(worker)] = worker = Worker(requests)
                 worker.give(queue.take(finished.unit))  # before the yield: it computes while we write
                 yield finished
     finally:
@@ -44,7 +44,7 @@ def run_local(units: Sequence[Unit], plans: Plans, jobs: int) -> Iterator[Finish
 
 
 class Queue:
-    """Units in an order that lets a worker stay on a split, as long as there are splits enough for all.
+    """Hands out units so that a worker stays on a split, as long as there are splits enough for all.
 
     What the units of a split share, such as its task vectors, is then made in one process.
     """
@@ -78,11 +78,11 @@ def _place(unit: Unit) -> tuple[str, int]:
 class Worker:
     """A fresh interpreter (a fork of a process that has used threads may hang) and the pipe to it."""
 
-    def __init__(self, plans: Plans) -> None:
+    def __init__(self, requests: Requests) -> None:
         context = get_context("spawn")
         self.unit: Unit | None = None
         self.connection, other = context.Pipe()
-        self.process = context.Process(target=_serve, args=(other, plans))
+        self.process = context.Process(target=_serve, args=(other, requests))
         with _starting():
             self.process.start()
         other.close()
@@ -95,7 +95,7 @@ class Worker:
                 self.connection.send(unit)
 
     def result(self) -> Finished:
-        """What came of its unit."""
+        """Wait for what came of its unit."""
         assert self.unit is not None
         try:
             finished: Finished = self.connection.recv()
@@ -117,7 +117,7 @@ class Worker:
 
 @contextmanager
 def _starting() -> Iterator[None]:
-    """What a new process inherits: one thread for numbers, and deafness to Ctrl-C, which is the parent's to handle."""
+    """Let a new process inherit one thread for numbers, and deafness to Ctrl-C, which is the parent's to handle."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     resource_tracker.ensure_running()  # else it is started below, and unblocks the signal
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -133,13 +133,13 @@ def _starting() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _serve(connection: Connection, plans: Plans) -> None:
+def _serve(connection: Connection, requests: Requests) -> None:
     os.dup2(2, 1)  # what a method prints must not mix with the answer on standard output
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):  # the parent is gone or has closed the pipe: nothing more to do
         while True:
             unit = connection.recv()
-            connection.send(run_unit(unit, plans))
+            connection.send(run_unit(unit, requests))
 
 
 def _end_with_parent() -> None:

@@ -1,4 +1,4 @@
-"""Units on a Ray cluster, or on a Ray of this machine. The cluster's machines need hmrouter and the same data paths."""
+"""Runs units on a Ray cluster, or on a Ray of this machine. A cluster needs hmrouter and the data at the same paths."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from warnings import catch_warnings
 
 from hmrouter.bench.experiments.base import Unit
-from hmrouter.bench.run.work import Finished, Plans, run_unit
+from hmrouter.bench.run.work import Finished, Requests, run_unit
 from hmrouter.errors import HMRouterError, MissingExtra
 
 
-def run_ray(units: Sequence[Unit], plans: Plans, jobs: int, address: str | None) -> Iterator[Finished]:
+def run_ray(units: Sequence[Unit], requests: Requests, jobs: int, address: str | None) -> Iterator[Finished]:
     """One Ray task per unit; without an address, on a Ray that lives as long as the run."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns about GPUs that we do not use
@@ -28,7 +28,7 @@ def run_ray(units: Sequence[Unit], plans: Plans, jobs: int, address: str | None)
         if started:
             _connect(ray, jobs, address)
         try:
-            yield from _run(ray, units, plans)
+            yield from _run(ray, units, requests)
         finally:
             if started:
                 ray.shutdown()
@@ -46,9 +46,9 @@ def _connect(ray: Any, jobs: int, address: str | None) -> None:
         ) from e
 
 
-def _run(ray: Any, units: Sequence[Unit], plans: Plans) -> Iterator[Finished]:
+def _run(ray: Any, units: Sequence[Unit], requests: Requests) -> Iterator[Finished]:
     remote = ray.remote(max_retries=1)(run_unit)  # a machine may go away; a method that dies will again
-    shared = ray.put(plans)
+    shared = ray.put(requests)
     waiting = {remote.remote(unit, shared): unit for unit in units}
     while waiting:
         ready, _ = ray.wait(list(waiting))

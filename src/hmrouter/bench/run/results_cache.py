@@ -1,4 +1,4 @@
-"""Finished units on disk, by content: a run that was interrupted goes on, a changed method reruns only itself."""
+"""Keeps finished units on disk, by content: a run that was interrupted goes on, a changed method reruns only itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hmrouter.files import atomic_write
 
 
 class ResultsCache:
-    """Rows of finished units under a directory, one small file each."""
+    """Keeps rows of finished units under a directory, one small file each."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

@@ -1,4 +1,4 @@
-"""A whole run: benchmarks in, results.json and what a report shows out."""
+"""Does a whole run: benchmarks in, results.json out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Experiment, Plan, Row, Unit
+from hmrouter.bench.experiments.base import Experiment, Row, RunRequest, Unit
 from hmrouter.bench.methods import METHODS, REFERENCES
 from hmrouter.bench.report.page import BESIDE
 from hmrouter.bench.run.engine import Results, Watch, run
@@ -23,9 +23,9 @@ from hmrouter.logs.formats.benchmark import both_files
 
 @dataclass(slots=True)
 class Suite:
-    """What a run was asked for and what came of it."""
+    """Holds what a run was asked for and what came of it."""
 
-    plans: dict[str, Plan]
+    requests: dict[str, RunRequest]
     """Per experiment, in the order asked for."""
     quick: bool = False
     left_out: list[str] = field(default_factory=list)
@@ -37,11 +37,11 @@ class Suite:
         return [row for row in self.results.rows if row["experiment"] == experiment]
 
     def absent(self) -> list[str]:
-        """Those of Random, Fixed and Oracle that an experiment usually has beside its methods and was run without."""
-        usual = {name: EXPERIMENTS.load(name).methods for name in self.plans}
+        """List those of Random, Fixed and Oracle that an experiment usually has and was run without."""
+        usual = {name: EXPERIMENTS.load(name).methods for name in self.requests}
         return [
             method for method in BESIDE
-            if any(method in usual[name] and method not in plan.methods for name, plan in self.plans.items())
+            if any(method in usual[name] and method not in request.methods for name, request in self.requests.items())
         ]  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def plan_suite(
     embedder: str = "lsa",
     quick: bool = False,
 ) -> Suite:
-    """Look at the data and say what there is to do, before doing any of it."""
+    """Look at the data and list what there is to do, before doing any of it."""
     if not experiments:
         raise UsageError(f"no experiment is named; choose from {', '.join(EXPERIMENTS.names())}, or all")
     loaded: dict[str, Experiment] = {name: EXPERIMENTS.load(name)() for name in experiments}
@@ -81,7 +81,7 @@ def plan_suite(
             if less := experiment.quick.words(splits, methods or ()):
                 suite.left_out.append(f"{name}: quick: {less}")
         chosen = tuple(dict.fromkeys(m for m in wanted if m in usable))
-        suite.plans[name] = Plan(taking_part, chosen, number, seed, embedder)
+        suite.requests[name] = RunRequest(taking_part, chosen, number, seed, embedder)
     return suite
 
 
@@ -110,10 +110,10 @@ def find_benchmarks(data: Iterable[Path], left_out: list[str]) -> list[Benchmark
 def units_of(suite: Suite) -> list[Unit]:
     """All units, experiment by experiment."""
     out: list[Unit] = []
-    for name, plan in suite.plans.items():
+    for name, request in suite.requests.items():
         experiment: Experiment = EXPERIMENTS.load(name)()
-        units = experiment.units(plan)
-        out += experiment.quick.units(units, plan.seed) if suite.quick else units
+        units = experiment.units(request)
+        out += experiment.quick.units(units, request.seed) if suite.quick else units
     return out
 
 
@@ -131,16 +131,16 @@ def run_suite(
         (out / ".cache").mkdir(parents=True, exist_ok=True)
     except OSError as e:
         raise OutputError(f"cannot write to {out}: {e.strerror}", argument="out", hint="choose_another") from e
-    plans = suite.plans
+    requests = suite.requests
     if not address:  # another machine could not open it
         vectors = f"sqlite:///{(out / '.cache' / 'vectors.db').absolute()}"
-        plans = {name: replace(plan, vectors=vectors) for name, plan in plans.items()}
+        requests = {name: replace(request, vectors=vectors) for name, request in requests.items()}
     cache = ResultsCache(out / ".cache")
     units = units_of(suite)
     busy = {unit.experiment for unit in units}
-    idle = [name for name, plan in plans.items() if plan.benchmarks and name not in busy]
+    idle = [name for name, request in requests.items() if request.benchmarks and name not in busy]
     suite.left_out += [f"{name}: there is nothing to do with these methods on these benchmarks" for name in idle]
-    suite.results = run(units, plans, cache, engine=engine, jobs=jobs, address=address, watch=watch)
+    suite.results = run(units, requests, cache, engine=engine, jobs=jobs, address=address, watch=watch)
     suite.left_out += [*suite.results.left_out, *without_success(suite.results.rows)]
     if suite.results.rows:  # else an earlier result stays
         atomic_write(out / "results.json", f"{json.dumps(suite.results.rows, indent=1)}\n".encode())

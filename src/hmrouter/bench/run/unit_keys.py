@@ -1,4 +1,4 @@
-"""Everything that a unit's rows depend on: what its result is kept under."""
+"""Makes the key of a unit, under which its rows are kept: everything that they depend on."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Experiment, Plan, Unit
+from hmrouter.bench.experiments.base import Experiment, RunRequest, Unit
 from hmrouter.bench.methods import METHODS
 from hmrouter.bench.run.versions import module_of, version_of
-from hmrouter.bench.run.work import Plans
+from hmrouter.bench.run.work import Requests
 from hmrouter.errors import HMRouterError, NotFitted
 from hmrouter.features.base import EMBEDDERS, embedder_named
 from hmrouter.plugins import Registry
@@ -20,28 +20,27 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "sentence-transformers",
 
 
 class UnitKeys:
-    """Keys of units under these plans. Code is looked at once, when the first unit asks."""
+    """Makes keys for the units of these requests. Code is looked at once, when the first unit asks."""
 
-    def __init__(self, plans: Plans) -> None:
-        self._plans = plans
-        self._data = {name: {b.name: b.hash for b in plan.benchmarks} for name, plan in plans.items()}
-        self._experiments: dict[str, Experiment] = {name: EXPERIMENTS.load(name)() for name in plans}
-        self._identity = {name: _identity(plan.embedder) for name, plan in plans.items()}
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
+        self._data = {name: {b.name: b.hash for b in request.benchmarks} for name, request in requests.items()}
+        self._experiments: dict[str, Experiment] = {name: EXPERIMENTS.load(name)() for name in requests}
+        self._identity = {name: _identity(request.embedder) for name, request in requests.items()}
         self._libraries = installed(LIBRARIES)
 
     def of(self, unit: Unit) -> dict[str, Any]:
-        """Unit, seed, data, and the versions of all code between them."""
-        plan: Plan = self._plans[unit.experiment]
+        """Give the key of a unit: unit, seed, data, and the versions of all code between them."""
+        request: RunRequest = self._requests[unit.experiment]
         experiment = self._experiments[unit.experiment]
-        behind = experiment.own_methods.get(unit.method, unit.method)
-        also = {b.name: b.hash for b in experiment.reads(unit, plan)}
+        also = {b.name: b.hash for b in experiment.reads(unit, request)}
         return {
             **asdict(unit),
-            "seed": plan.seed,
+            "seed": request.seed,
             "data": self._data[unit.experiment][unit.benchmark],
-            "embedder": [plan.embedder, _version(EMBEDDERS, plan.embedder), self._identity[unit.experiment]],
+            "embedder": [request.embedder, _version(EMBEDDERS, request.embedder), self._identity[unit.experiment]],
             "experiment_version": _version(EXPERIMENTS, unit.experiment),
-            "method_version": _version(METHODS, behind),
+            "method_version": _version(METHODS, experiment.behind(unit.method)),
             "libraries": self._libraries,
         } | ({"also": also, "also_version": _history_version()} if also else {})
 
@@ -53,7 +52,7 @@ def _history_version() -> str:
 
 
 def _identity(embedder: str) -> dict[str, Any] | None:
-    """Which model an embedder asks; None for one that learns from the training texts, which are part of the data."""
+    """Name the model that an embedder asks; None for one that learns from the training texts, which are in the data."""
     try:
         return embedder_named(embedder).identity()
     except NotFitted:

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import ModuleType
 
 # What only presents rows, names classes or keeps vectors: changing it changes no result.
-PRESENTATION = {"tables", "figures", "headline", "quick", "Table", "Series", "Figure", "Interval"}
+PRESENTATION = {"tables", "figures", "headline", "quick"}
 WITHOUT_EFFECT = re.compile(
-    r"hmrouter\.(store|bench\.(methods|judge\.(budgets|history|statistics)|experiments\.(summaries|quick|\w+_report)))(\.|$)"
+    r"hmrouter\.(store|bench\.(methods|report|judge\.history|experiments\.(summaries|quick|\w+\.report)))(\.|$)"
 )
 
 
@@ -58,7 +58,7 @@ def module_of(thing: type | ModuleType) -> str:
 
 @cache
 def _source(module: str) -> _Source | None:
-    """What a module's file holds; None if it is no module (`from a import b` may mean a module or a name)."""
+    """Read a module's file; None if it is no module (`from a import b` may mean a module or a name)."""
     spec = _spec(module)
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():
         return None
@@ -123,7 +123,7 @@ def _drop_presentation(tree: ast.Module) -> None:
 
 
 def _name(node: ast.stmt) -> str:
-    """What a class, a function or an annotated field is called; empty for any other statement."""
+    """Give the name of a class, a function or an annotated field; empty for any other statement."""
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
         return node.name
     return node.target.id if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) else ""

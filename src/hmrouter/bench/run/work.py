@@ -1,4 +1,4 @@
-"""One unit of work, done in whatever process this is: it ends with rows, or with the reason why not."""
+"""Does one unit of work, in whatever process this is: it ends with rows, or with the reason why not."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from hmrouter.bench.experiments import EXPERIMENTS
-from hmrouter.bench.experiments.base import Plan, Unit
+from hmrouter.bench.experiments.base import RunRequest, Unit
 from hmrouter.errors import HMRouterError
 
-Plans = Mapping[str, Plan]
+Requests = Mapping[str, RunRequest]
 """Per experiment, what was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """One unit that ended: with rows, or with the reason why not."""
+    """Holds a unit that ended: with rows, or with the reason why not."""
 
     unit: Unit
     rows: list[dict[str, Any]]
@@ -27,16 +27,16 @@ class Finished:
     cached: bool = False
 
 
-def run_unit(unit: Unit, plans: Plans) -> Finished:
+def run_unit(unit: Unit, requests: Requests) -> Finished:
     """Do one unit on one thread, so that every engine gives the same numbers. It never raises."""
     from threadpoolctl import threadpool_limits
 
     start = time.perf_counter()
     try:
-        plan = plans[unit.experiment]
-        benchmark = next(b for b in plan.benchmarks if b.name == unit.benchmark)
+        request = requests[unit.experiment]
+        benchmark = request.benchmark(unit.benchmark)
         with threadpool_limits(1):
-            rows = EXPERIMENTS.load(unit.experiment)().run(unit, benchmark, plan)
+            rows = EXPERIMENTS.load(unit.experiment)().run(unit, benchmark, request)
         # As they will be read from the cache and from results.json; NaN has no place there.
         rows = json.loads(json.dumps(rows, allow_nan=False))
         return Finished(unit, rows, seconds=time.perf_counter() - start)
