@@ -56,7 +56,7 @@ class Overhead(Experiment):
         x_test = embedded(split, own)[1]
         encoding = _encoding(split, embedder)
         routes, seconds = split.test.routes, split.train.cells.seconds
-        score = _median_ms([partial(scorer.merit, x[None], routes) for x in x_test[:TIMED]])
+        score = _median_ms([partial(scorer.predict, x[None], routes) for x in x_test[:TIMED]])
         return [
             row(unit, split, shares_of(unit.method, split, found), found)
             | {
