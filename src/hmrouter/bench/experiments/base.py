@@ -99,9 +99,13 @@ class Experiment(ABC):
         """List the benchmarks that have a say on this one, for methods that listen."""
         return others(benchmark, request.benchmarks)
 
-    def reads(self, unit: Unit, request: RunRequest) -> Sequence[Benchmark]:
-        """List the benchmarks, besides its own, that a unit's rows depend on: those that its method listens to."""
+    def told_by(self, unit: Unit, request: RunRequest) -> tuple[Benchmark, ...]:
+        """List the benchmarks that inform a unit's method; none, and none is read, if it does not listen."""
         return self.sources(request.benchmark(unit.benchmark), request) if listens(self.behind(unit.method)) else ()
+
+    def reads(self, unit: Unit, request: RunRequest) -> Sequence[Benchmark]:
+        """List the benchmarks, besides its own, that a unit's rows depend on."""
+        return self.told_by(unit, request)
 
     def headline(self, rows: Sequence[Row]) -> str:
         """Say the main finding in one sentence for the index page, from rows alone; empty: there is none."""

@@ -36,7 +36,7 @@ class Forecast(Experiment):
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit, and hold every prediction against its outcome."""
         split = thinned(split_of(benchmark, request.seed, unit.split), unit.setting, request.seed)
-        found = fit(unit.method, split, request, self.sources(benchmark, request))
+        found = fit(unit.method, split, request, self.told_by(unit, request))
         y, intervals = split.test.cells.score, None
         if found is None:  # random: the training mean for every cell
             p = np.full(len(y), split.train.cells.score.mean())

@@ -1,7 +1,7 @@
 """The path of a unit: its split, vectors, what other benchmarks say, the fit, the choices, and the row.
 
     split = split_of(benchmark, request.seed, unit.split)
-    found = fit(unit.method, split, request, others(benchmark, request.benchmarks))
+    found = fit(unit.method, split, request, self.told_by(unit, request))
     shares = shares_of(unit.method, split, found)
     rows = [row(unit, split, shares, found)]
 

@@ -34,7 +34,7 @@ class Routing(Experiment):
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit, choose, compare."""
         split = split_of(benchmark, request.seed, unit.split)
-        found = fit(unit.method, split, request, self.sources(benchmark, request))
+        found = fit(unit.method, split, request, self.told_by(unit, request))
         return [row(unit, split, shares_of(unit.method, split, found), found)]
 
     def headline(self, rows: Sequence[Row]) -> str:

@@ -44,7 +44,7 @@ class Sparse(Experiment):
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Thin the training side, then as in `routing`."""
         split = thinned(split_of(benchmark, request.seed, unit.split), unit.setting, request.seed)
-        found = fit(unit.method, split, request, self.sources(benchmark, request))
+        found = fit(unit.method, split, request, self.told_by(unit, request))
         return [row(unit, split, shares_of(unit.method, split, found), found)]
 
     def headline(self, rows: Sequence[Row]) -> str:

@@ -59,7 +59,7 @@ class CostTradeoff(Experiment):
             raise InputError("no outcome of the test tasks has a known cost")
         exact = not bool(test.cells.cost_is_route_mean.any())
         rows = []
-        for setting, value, value_train, seconds in self._settings(unit, split, request, benchmark):
+        for setting, value, value_train, seconds in self._settings(unit, split, request):
             metrics = realise(test, _choice(test, value, order))
             known = realise(train, _choice(train, value_train, order))
             rows.append(
@@ -69,7 +69,7 @@ class CostTradeoff(Experiment):
         return rows
 
     def _settings(
-        self, unit: Unit, split: Split, request: RunRequest, benchmark: Benchmark
+        self, unit: Unit, split: Split, request: RunRequest
     ) -> Iterator[tuple[str, Floats | None, Floats | None, float | None]]:
         """Give (setting, value on test, value on train, seconds of the fit) for each setting of the method."""
         train, test = split.train, split.test
@@ -85,7 +85,7 @@ class CostTradeoff(Experiment):
             return
 
         def merits(scorer: Scorer) -> tuple[Floats, Floats, float]:
-            found = fit(scorer, split, request, self.sources(benchmark, request))
+            found = fit(scorer, split, request, self.told_by(unit, request))
             assert found is not None  # it is a scorer, no reference
             return found.merit, ask(scorer, embedded(split, request)[0].x, train.routes).merit, found.fit_seconds
 

@@ -70,7 +70,7 @@ class FewShot(Experiment):
         self, unit: Unit, benchmark: Benchmark, shown: Sequence[Dataset], routes: Sequence[Route], request: RunRequest
     ) -> Iterator[Predictions | None]:
         """Give what the method predicts at each k; None for random and oracle."""
-        split, sources = split_of(benchmark, request.seed, unit.split), self.sources(benchmark, request)
+        split, sources = split_of(benchmark, request.seed, unit.split), self.told_by(unit, request)
         if unit.method == "hm":
             training, x_test = embedded(split, request)
             training = informed(training, unit.method, sources)

@@ -51,7 +51,7 @@ class Interaction(Experiment):
         """Fit as in `routing`, then hold predicted contrasts and deviations against the observed ones."""
         split = split_of(benchmark, request.seed, unit.split)
         routes, observed = split.test.routes, dense(split.test)
-        found = fit(unit.method, split, request, self.sources(benchmark, request))
+        found = fit(unit.method, split, request, self.told_by(unit, request))
         judged = row(unit, split, shares_of(unit.method, split, found), found)
         if found is None:
             return [judged | _counts(contrasts(routes, observed, np.zeros(observed.shape))) | NOTHING]

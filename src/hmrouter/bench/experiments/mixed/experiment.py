@@ -55,7 +55,7 @@ class Mixed(Experiment):
 
     def reads(self, unit: Unit, request: RunRequest) -> Sequence[Benchmark]:
         """List the others of the group, and those that the method listens to."""
-        return (*_group_of(request.benchmark(unit.benchmark), request)[1:], *super().reads(unit, request))
+        return (*_group_of(request.benchmark(unit.benchmark), request)[1:], *self.told_by(unit, request))
 
     def run(self, unit: Unit, benchmark: Benchmark, request: RunRequest) -> list[dict[str, Any]]:
         """Fit on the training tasks of all suites, choose on all test tasks."""
@@ -64,7 +64,7 @@ class Mixed(Experiment):
         if unit.method == PER_SUITE:
             found, shares = None, best_among(split.test, means_per_suite(split), tie_order(split.train))
         else:
-            found = fit(unit.method, split, request, self.sources(benchmark, request))
+            found = fit(unit.method, split, request, self.told_by(unit, request))
             shares = shares_of(unit.method, split, found)
             per_task = None if found is None else found.scorer.reliability().get("per_task")
         named = replace(unit, benchmark="+".join(b.name for b in group))

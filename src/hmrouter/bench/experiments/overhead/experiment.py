@@ -52,7 +52,7 @@ class Overhead(Experiment):
         split = split_of(benchmark, request.seed, unit.split)
         embedder = unit.setting.partition(" ")[0]
         own, scorer = replace(request, embedder=embedder), scorer_of(unit.method)
-        found = fit(scorer, split, own, self.sources(benchmark, own))
+        found = fit(scorer, split, own, self.told_by(unit, own))
         x_test = embedded(split, own)[1]
         encoding = _encoding(split, embedder)
         routes, seconds = split.test.routes, split.train.cells.seconds

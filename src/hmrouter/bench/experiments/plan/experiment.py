@@ -65,7 +65,7 @@ class Plans(Experiment):
             raise InputError("no outcome of the test tasks can be replayed")
         if unit.method in REFERENCES:
             return [_reference_row(unit, split)]
-        whole, folds = _learned(split, request, self.sources(benchmark, request))
+        whole, folds = _learned(split, request, self.told_by(unit, request))
         fixed = _added([fold.fixed()[1] for fold in folds])
         if unit.method == "fixed":
             return [_row(unit, split, "train", "perfect", whole.fixed(), fixed)]

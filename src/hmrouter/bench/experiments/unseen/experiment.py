@@ -45,7 +45,7 @@ class Unseen(Experiment):
         """Hide, fit, choose."""
         split = split_of(benchmark, request.seed, unit.split)
         shown = hidden_split(split, unit.setting, request.seed)
-        found = _fit_once(self.behind(unit.method), split, shown, request, self.sources(benchmark, request))
+        found = _fit_once(self.behind(unit.method), split, shown, request, self.told_by(unit, request))
         hidden = ~shown.train.observed
         if unit.method == "blind":
             shares = blind_among(shown.test, hidden)
