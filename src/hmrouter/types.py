@@ -37,6 +37,17 @@ class Status(StrEnum):
     """The log does not tell; it does not count either."""
 
 
+class HistorySources(StrEnum):
+    """Which other suites have a say about a workload."""
+
+    NONE = "none"
+    STORE = "store"
+    """Those of the same store."""
+    PUBLIC = "public"
+    """Tables of published results: the shipped one and a user's own."""
+    ALL = "all"
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Route:
     """One (model, harness) pair.

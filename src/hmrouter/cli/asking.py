@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hmrouter.cli.history import Known, opened_store, router_of_history
+from hmrouter.cli.history import opened_store, router_of_history
 from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, given_text, say
 from hmrouter.cli.words import counted
 from hmrouter.errors import HMRouterError, InputError, UsageError
-from hmrouter.types import DEFAULT_SUITE, Route, Status, Task
+from hmrouter.types import DEFAULT_SUITE, HistorySources, Route, Status, Task
 
 if TYPE_CHECKING:
     from hmrouter.router import Router
@@ -48,7 +48,7 @@ SuiteOfTask = Annotated[
     typer.Option("--suite", help="Where the task comes from; without a router file, whose outcomes count as own."),
 ]
 Elsewhere = Annotated[
-    Known | None,
+    HistorySources | None,
     typer.Option("--history", help="Without a router file, what of other suites has a say; all if not said."),
 ]
 
@@ -74,16 +74,16 @@ def asked_pool(file: Path | None) -> tuple[Route, ...] | None:
 
 
 def asked_router(
-    router: str | None, history: Known | None, suite: str | None, store: str, embedder: str = "lsa"
+    router: str | None, history: HistorySources | None, suite: str | None, store: str, embedder: str = "lsa"
 ) -> tuple[Router, bool]:
     """The router that answers, and whether it is untrained: made of the store and of other suites, without a file."""
     from hmrouter.router import Router
 
     if router is None and not os.path.lexists(DEFAULT_ROUTER):
-        return router_of_history(history or Known.ALL, suite, store, embedder), True
+        return router_of_history(history or HistorySources.ALL, suite, store, embedder), True
     file = router or DEFAULT_ROUTER
     loaded = Router.load(file)
-    if history is not None and (history is not Known.NONE or loaded.report_.history is not None):
+    if history is not None and (history is not HistorySources.NONE or loaded.report_.history is not None):
         raise UsageError(
             f"{file} was trained with what it knows of other suites; leave --history out, "
             f"or train again with: hmrouter train --history {history}"

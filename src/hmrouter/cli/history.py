@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +10,10 @@ import typer
 
 from hmrouter.cli.output import DEFAULT_STORE, Json, console, print_json, say, table
 from hmrouter.cli.words import counted
+from hmrouter.types import HistorySources
 
 if TYPE_CHECKING:
-    from hmrouter.evidence.dataset import Dataset
-    from hmrouter.evidence.fading import HalfLife
     from hmrouter.history.public import HistoryTables
-    from hmrouter.history.records import Record
     from hmrouter.router import Router
     from hmrouter.store import OutcomeStore
 
@@ -30,17 +26,8 @@ MOST_SHOWN = 20
 TRAINED = "A router that is trained already knows nothing of this change until: hmrouter train"
 
 
-class Known(StrEnum):
-    """What of other suites has a say."""
-
-    NONE = "none"
-    STORE = "store"
-    PUBLIC = "public"
-    ALL = "all"
-
-
 HistoryOption = Annotated[
-    Known,
+    HistorySources,
     typer.Option(
         "--history",
         help="What of other suites has a say: nothing, those of the store, tables of results (hmrouter history), all.",
@@ -151,50 +138,19 @@ def _summary(tables: HistoryTables, name: str) -> dict[str, Any]:
 # -- what other commands ask for ------------------------------------------------------------------------------------
 
 
-def known_elsewhere(
-    known: Known, data: Dataset, suites: Collection[str], store: OutcomeStore | None, half_life: HalfLife = None
-) -> list[Record]:
-    """What has a say about a workload of these suites with the outcomes `data`: tables, other suites of the store."""
-    from hmrouter.costs import priced
-    from hmrouter.evidence.dataset import Dataset
-    from hmrouter.history.families import families_of_suites, own_families
-    from hmrouter.history.public import HistoryTables
-    from hmrouter.history.records import records_of
-
-    if known is Known.NONE:
-        return []
-    published = HistoryTables().records() if known in (Known.PUBLIC, Known.ALL) else []
-    workload = {*suites, *data.suites}
-    others: dict[str, Dataset] = {}
-    if store is not None and known in (Known.STORE, Known.ALL):
-        others = {
-            s: Dataset(priced(store.outcomes(s)), half_life=half_life) for s in store.suites() if s not in workload
-        }
-    tasks = {s: [t for t in data.tasks if t.suite == s] for s in workload} | {s: d.tasks for s, d in others.items()}
-    family = families_of_suites(tasks, published)
-    own = {family[s] for s in workload}
-    own |= own_families([s for s in family if family[s] in own], published)
-    found = [*published, *(record for other in others.values() for record in records_of(other, family))]
-    return [record for record in found if record.family not in own]
-
-
-def router_of_history(known: Known, suite: str | None, store: str = DEFAULT_STORE, embedder: str = "lsa") -> Router:
+def router_of_history(
+    history: HistorySources, suite: str | None, store: str = DEFAULT_STORE, embedder: str = "lsa"
+) -> Router:
     """A router without training one: own outcomes of the store, if there is one, and what is known from elsewhere."""
-    from hmrouter.costs import priced
     from hmrouter.errors import InputError
-    from hmrouter.evidence.dataset import Dataset
     from hmrouter.router import Router
+    from hmrouter.workload import Workload
 
     with opened_store(store) as kept:
-        data, fades = Dataset([]), {}
-        if kept is not None:
-            settings = kept.suite_settings().items()
-            fades = {name: s.half_life_days for name, s in settings if s.half_life_days is not None}
-            if suite is None or suite in kept.suites():
-                data = Dataset(priced(kept.outcomes(suite)), half_life=fades)
-        records = known_elsewhere(known, data, [] if suite is None else [suite], kept, fades)
-        if not records and not len(data.cells):
-            if known is Known.NONE:
+        suites = [] if suite is None else [suite]
+        workload = Workload.of_store(kept, suites=suites, history=history, new_suites=True)
+        if not workload.records and not len(workload.data.cells):
+            if history is HistorySources.NONE:
                 raise InputError(
                     "there is no router file and no outcome in the store, and --history none leaves nothing else; "
                     "import outcomes with: hmrouter import PATH, or leave --history out"
@@ -203,7 +159,7 @@ def router_of_history(known: Known, suite: str | None, store: str = DEFAULT_STOR
                 "there is no router file, no outcome in the store and no table of results that may have a say; "
                 "import outcomes with: hmrouter import PATH, or see: hmrouter history list"
             )
-        return Router(embedder=embedder).fit(data, cache=kept, history=records)
+        return Router(embedder=embedder).learn(workload, kept)
 
 
 def opened_store(store: str, timeout: float = 300.0) -> AbstractContextManager[OutcomeStore | None]:

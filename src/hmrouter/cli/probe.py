@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hmrouter.cli.asking import Allow, Deny, Pool
-from hmrouter.cli.history import HistoryOption, Known
+from hmrouter.cli.history import HistoryOption
 from hmrouter.cli.output import DEFAULT_STORE, Json, Store, dollars, print_json
 from hmrouter.cli.probe_inputs import Asked, Given, gather
 from hmrouter.cli.probe_output import narrower, rates_json, show_batch, standing_json, worth_json
 from hmrouter.cli.words import counted
+from hmrouter.types import HistorySources
 
 if TYPE_CHECKING:
     from hmrouter.probe import Goal
@@ -55,7 +56,7 @@ def suggest(
     deny: Deny = None,
     max_cost: MaxCost = None,
     tasks: Tasks = None,
-    history: HistoryOption = Known.ALL,
+    history: HistoryOption = HistorySources.ALL,
     value: Value = 1.0,
     horizon: Horizon = 1000,
     orders: OrdersFile = ORDERS,
@@ -151,7 +152,7 @@ def status(
     deny: Deny = None,
     max_cost: MaxCost = None,
     tasks: Tasks = None,
-    history: HistoryOption = Known.ALL,
+    history: HistoryOption = HistorySources.ALL,
     value: Value = 1.0,
     horizon: Horizon = 1000,
     confidence: Annotated[float, typer.Option("--confidence", help="How sure is sure enough.")] = 0.9,

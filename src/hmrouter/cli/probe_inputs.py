@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hmrouter.cli.asking import asked_pool
-from hmrouter.cli.history import Known, known_elsewhere, opened_store
+from hmrouter.cli.history import opened_store
 from hmrouter.cli.words import counted
 from hmrouter.errors import InputError, NoRoute, UsageError
-from hmrouter.types import DEFAULT_SUITE, Outcome, Route, Status, Task
+from hmrouter.types import DEFAULT_SUITE, HistorySources, Outcome, Route, Status, Task
 
 if TYPE_CHECKING:
     from hmrouter.probe import Prober
@@ -26,7 +27,7 @@ class Asked:
 
     store: str
     suite: str | None
-    history: Known
+    history: HistorySources
     pool: Path | None
     allow: Sequence[str]
     deny: Sequence[str]
@@ -61,32 +62,29 @@ class Given:
 
 def gather(asked: Asked) -> Given:
     """Read the store, the tasks and the tables, and put them together."""
-    from hmrouter.costs import RouteCosts, priced
+    from hmrouter.costs import RouteCosts
     from hmrouter.decide.pool import select
-    from hmrouter.evidence.dataset import Dataset
     from hmrouter.history.public import Background, believe
     from hmrouter.probe import Prober
     from hmrouter.probe.handover import task_folders
+    from hmrouter.workload import Workload
 
     folders = task_folders(asked.tasks) if asked.tasks is not None and asked.tasks.is_dir() else None
     failures: Counter[CellKey] = Counter()
     with opened_store(asked.store) as kept:
         suite = _suite(asked.suite, kept, asked.tasks is not None)
-        outcomes: Iterable[Outcome] = ()
-        fades = {}
-        if kept is not None and suite in kept.suites():
-            fades = {n: s.half_life_days for n, s in kept.suite_settings().items() if s.half_life_days is not None}
-            outcomes = priced(_watched(kept.outcomes(suite), failures))
         more = [Task(name, suite) for name in (folders if folders is not None else _names(asked.tasks))]
-        data = Dataset(outcomes, tasks=more, half_life=fades)
-        records = known_elsewhere(asked.history, data, [suite], kept, fades)
+        workload = Workload.of_store(
+            kept, suites=[suite], history=asked.history, tasks=more, new_suites=True, watch=partial(_count, failures)
+        )
+    data, records = workload.data, workload.records
     base = asked_pool(asked.pool) or data.routes or _general(r.route for r in records)
     new = _asked_pairs(asked, base)
     pool = select(tuple(dict.fromkeys((*base, *new))), asked.allow, asked.deny)
     pairs = tuple(r for r in pool if r in new)
     if new and not pairs:
         raise NoRoute(f"--allow and --deny leave none of the pairs that are asked about: {', '.join(map(str, new))}")
-    belief = believe(records, data.suites)
+    belief = believe(records)
     elsewhere = RouteCosts()
     for record in records if belief is None else belief.records:
         if record.cost is not None:
@@ -127,12 +125,10 @@ def _suite(asked: str | None, kept: OutcomeStore | None, tasks_given: bool) -> s
     return suite
 
 
-def _watched(outcomes: Iterator[Outcome], failures: Counter[CellKey]) -> Iterator[Outcome]:
-    """The outcomes, while those without a score are counted."""
-    for outcome in outcomes:
-        if outcome.status is not Status.OK:
-            failures[(*outcome.task.key, outcome.route)] += 1
-        yield outcome
+def _count(failures: Counter[CellKey], outcome: Outcome) -> None:
+    """Count an outcome without a score."""
+    if outcome.status is not Status.OK:
+        failures[(*outcome.task.key, outcome.route)] += 1
 
 
 def _names(file: Path | None) -> list[str]:

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from hmrouter.cli import half_life as fading
-from hmrouter.cli.history import HistoryOption, Known, known_elsewhere
+from hmrouter.cli.history import HistoryOption
 from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, Json, Store, print_json, progress, say
 from hmrouter.cli.words import counted
+from hmrouter.types import HistorySources
 
 SCORERS = "component_average, component_only, fixed, hm, knn, random, safe, safe_alone"
 EMBEDDERS = "lsa, openai, sentence-transformers"
@@ -51,7 +52,7 @@ def train(
             help="Older versions of a route's harness or model count as at most N outcomes; 15 is usual.",
         ),
     ] = None,
-    history: HistoryOption = Known.ALL,
+    history: HistoryOption = HistorySources.ALL,
     out: Annotated[Path, typer.Option("--out", help="The router file to write.")] = Path(DEFAULT_ROUTER),
     as_json: Json = False,
 ) -> None:
@@ -59,30 +60,28 @@ def train(
 
     Example: `hmrouter train --suite our-repo --out our-repo.hmr`
     """
-    from hmrouter.costs import priced
-    from hmrouter.evidence.dataset import Dataset
     from hmrouter.features.descriptions import HarnessDescriptions
     from hmrouter.files import sole_writer
     from hmrouter.router import Router
     from hmrouter.store import OutcomeStore
+    from hmrouter.workload import Workload, stored_half_lives
 
     descriptions = HarnessDescriptions.from_toml(harnesses) if harnesses else None
     router = Router(scorer, embedder, descriptions=descriptions)
     with sole_writer(out), OutcomeStore(store, create=False) as kept:
-        chosen: list[str | None] = [*suite] if suite else [None]
-        set_for = {name: s.half_life_days for name, s in kept.suite_settings().items() if s.half_life_days is not None}
-        outcomes = (outcome for name in chosen for outcome in kept.outcomes(name))
-        fades = fading.chosen(half_life, set_for)
-        data = Dataset(priced(outcomes), half_life=fades, old_versions=old_versions)
+        workload = Workload.of_store(
+            kept, suites=suite or (), history=history if router.scorer.listens else HistorySources.NONE,
+            half_life=fading.chosen(half_life, stored_half_lives(kept)), old_versions=old_versions,
+        )  # fmt: skip
+        data = workload.data
         fading.require_suites(half_life, data.suites)
         if len(data.suites) > 1:
             say(
                 f"note: {len(data.suites)} suites are learned as one workload ({', '.join(data.suites)}); "
                 "for a router of one of them, give --suite"
             )
-        records = known_elsewhere(history if router.scorer.listens else Known.NONE, data, suite or [], kept, fades)
         with progress(f"training {scorer}", "epochs") as show:
-            router.fit(data, cache=kept, progress=show, history=records)
+            router.learn(workload, kept, show)
         router.save(out)
     report = asdict(router.report_)
     if as_json:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import nullcontext
 from copy import copy, deepcopy
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -33,7 +33,12 @@ from hmrouter.router.report import FitReport
 from hmrouter.router.snapshot import Asked, Snapshot
 from hmrouter.scorers.base import SCORERS, Scorer, Training
 from hmrouter.state import State
-from hmrouter.types import Decision, Evidence, Outcome, Plan, Route, Task
+from hmrouter.types import Decision, Evidence, HistorySources, Outcome, Plan, Route, Task
+from hmrouter.workload import Workload
+
+if TYPE_CHECKING:
+    from hmrouter.evidence.fading import HalfLife
+    from hmrouter.store import OutcomeStore
 
 Progress = Callable[[int, int], None]
 
@@ -81,10 +86,39 @@ class Router:
         `history`: how routes did on other suites, for scorers that listen to it. What it says of the data's own suites,
         or of suites that share their tasks, has no say. With it there may be no outcome at all.
         """
+        own = own_families(data.suites, history)
+        return self.learn(Workload(data, tuple(r for r in history if r.family not in own)), cache, progress)
+
+    def fit_store(
+        self,
+        store: OutcomeStore,
+        *,
+        suites: Collection[str] = (),
+        history: HistorySources | str = HistorySources.ALL,
+        half_life: HalfLife | str = "store",
+        old_versions: float | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn from a store as `hmrouter.workload` collects it: outcomes, prices, half-lives, and other suites.
+
+        By default all suites are one workload, published results have a say, and evidence fades as the store has it
+        set. It is what the command line trains, number for number.
+        """
+        if history not in set(HistorySources):
+            raise UnknownName("history", str(history), HistorySources)
+        sources = HistorySources(history) if self._scorer.listens else HistorySources.NONE
+        workload = Workload.of_store(
+            store, suites=suites, history=sources, half_life=half_life, old_versions=old_versions
+        )
+        return self.learn(workload, store, progress)
+
+    def learn(self, workload: Workload, cache: VectorCache | None = None, progress: Progress | None = None) -> Self:
+        """Learn from a workload; `cache` keeps vectors of texts that are dear to embed."""
+        data = workload.data
         scorer, embedder = self._scorer, self._embedder
         if self._snapshot is not None:  # which goes on answering with what it has
             scorer, embedder = deepcopy(self._snapshot.scorer), copy(self._snapshot.embedder)
-        belief = believe(history, data.suites) if history and scorer.listens else None
+        belief = believe(workload.records) if workload.records and scorer.listens else None
         if not len(data.cells) and belief is None:
             without = f" ({sum(data.ignored.values())} have status infra_error or unknown)" if data.ignored else ""
             raise InputError(f"there is no outcome with a score to learn from{without}", hint="add_outcomes")
