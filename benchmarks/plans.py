@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.ratio import Ratio
 from benchmarks.timing import speedup
 from hmrouter.plan.difficulty import Difficulty
-from hmrouter.plan.search import Found, best, search
+from hmrouter.plan.search import BestSequence, best, search
 from hmrouter.plan.steps import Steps
 from hmrouter.types import Route
 
@@ -28,7 +28,7 @@ def simulate(n: int) -> Steps:
     return Steps.of(d.weights, d.success(routes, success), d.dollars(routes, dollars))
 
 
-def planned(steps: Steps) -> Found | None:
+def planned(steps: Steps) -> BestSequence | None:
     """As a router does it."""
     return best(search(steps, COST_WEIGHT, ATTEMPTS), lambda success, cost: success - COST_WEIGHT * cost)
 

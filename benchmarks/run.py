@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import fit, import_rows, imports, plans, pooled, probes, scoring
+from benchmarks import deciding, fit, import_rows, imports, plans, pooled, probes, scoring
 from benchmarks.ratio import Ratio
 from hmrouter.errors import MissingExtra
 
@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Ratio]]] = {
     "scoring as the pool grows": scoring.as_the_pool_grows,
     "pooled solve as cells grow": pooled.as_cells_grow,
     "observing against a refit": pooled.observing_against_a_refit,
+    "deciding against the version before": deciding.against_the_version_before,
     "plans against brute force": plans.against_brute_force,
     "probes as they grow": probes.as_it_grows,
     "probes at full size": probes.at_full_size,

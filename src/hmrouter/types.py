@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, overload
 
 from hmrouter.errors import InvalidOutcome, UsageError
 
@@ -214,12 +214,62 @@ class Candidate:
     """90% interval of the expected seconds."""
 
 
+class Candidates(Sequence[Candidate]):
+    """Candidates in order, each made when it is first looked at: a batch of decisions is rarely read to its end.
+
+    >>> made = Candidates([2, 0], lambda place: f"candidate {place}")
+    >>> len(made), made[0], made[-1:]
+    (2, 'candidate 2', ('candidate 0',))
+    """
+
+    __slots__ = ("_made", "_make", "_places")
+
+    def __init__(self, places: Sequence[int], make: Callable[[int], Candidate]) -> None:
+        self._places = places
+        self._make = make
+        self._made: tuple[Candidate, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, at: int) -> Candidate: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Candidate, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> Candidate | tuple[Candidate, ...]:
+        if self._made is None and isinstance(at, int):
+            return self._make(self._places[at])
+        return self._all()[at]
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Candidates | tuple) and self._all() == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._all(),)
+
+    def _all(self) -> tuple[Candidate, ...]:
+        if self._made is None:
+            self._made = tuple(map(self._make, self._places))
+        return self._made
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The chosen route for a task, and the ranking it was chosen from."""
 
     task: Task
-    ranked: tuple[Candidate, ...]
+    ranked: Sequence[Candidate]
     """Feasible candidates, best first; never empty, perhaps shortened."""
     cost_weight: float = 0.0
     max_cost: float | None = None

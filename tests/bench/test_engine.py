@@ -18,7 +18,7 @@ from hmrouter.bench.run.engine import Results, run
 from hmrouter.bench.run.failures import sentences
 from hmrouter.bench.run.results_cache import ResultsCache
 from hmrouter.bench.run.unit_keys import UnitKeys
-from hmrouter.bench.run.work import Finished, run_unit
+from hmrouter.bench.run.work import UnitResult, run_unit
 from hmrouter.errors import UnknownName
 
 Plant = Callable[..., Path]
@@ -202,8 +202,8 @@ def test_every_method_is_trained_on_the_same_tasks(
 # -- sentences ------------------------------------------------------------------------------------------------------
 
 
-def ended(benchmark: str, method: str, error: str = "", split: int = 0) -> Finished:
-    return Finished(Unit("routing", benchmark, method, split), [], error)
+def ended(benchmark: str, method: str, error: str = "", split: int = 0) -> UnitResult:
+    return UnitResult(Unit("routing", benchmark, method, split), [], error)
 
 
 def test_few_sentences_say_it_all() -> None:
@@ -223,12 +223,12 @@ def test_few_sentences_say_it_all() -> None:
 class Record:
     def __init__(self) -> None:
         self.began: list[tuple[int, int]] = []
-        self.finished: list[Finished] = []
+        self.finished: list[UnitResult] = []
 
     def begins(self, todo: Sequence[Unit], cached: int) -> None:
         self.began.append((len(todo), cached))
 
-    def ended(self, finished: Finished) -> None:
+    def ended(self, finished: UnitResult) -> None:
         self.finished.append(finished)
 
 

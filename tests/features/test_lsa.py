@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
 from hmrouter.errors import NotFitted
-from hmrouter.features.lsa import LSA
+from hmrouter.features.lsa import LSA, TermWeights
 from hmrouter.state import State
 
 WORDS = ["fix", "write", "deploy", "the", "failing", "flaky", "test", "job", "site", "build", "parser", "docs", "cache"]
@@ -166,3 +166,16 @@ def test_an_unfitted_embedder_says_so() -> None:
     for use in (lambda: LSA().embed(["x"]), lambda: LSA().identity(), lambda: LSA().state()):
         with pytest.raises(NotFitted, match="call fit"):
             use()
+
+
+@given(st.lists(st.text(st.sampled_from("aAbé \n\tß字İ1"), max_size=30), min_size=1, max_size=5), st.integers(0, 9))
+def test_terms_are_weighted_as_scikit_learn_does_to_the_last_bit(asked: list[str], seed: int) -> None:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    theirs = TfidfVectorizer(analyzer="char", ngram_range=(1, 3), sublinear_tf=True, dtype=np.float32)
+    theirs.fit([*texts(12, seed=seed), "aé 字 ß i\u0307 ab\tb"])
+    ours = TermWeights(theirs.get_feature_names_out().tolist(), theirs.idf_)(asked)
+    wanted = theirs.transform(asked)
+    wanted.sort_indices()
+    assert (ours != wanted).nnz == 0
+    assert np.array_equal(ours.indices, wanted.indices)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hmrouter.plan.search import best, search
 from hmrouter.plan.steps import Steps
-from hmrouter.plan.verifier import Verifier
+from hmrouter.plan.verifier import VerifierErrors
 
 World = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Weights, success and dollars."""
@@ -53,7 +53,7 @@ def enumerated(world: World, verifier: tuple[float, float], cost: float, attempt
 def searched(
     world: World, verifier: tuple[float, float], cost: float, attempts: int, width: int | None
 ) -> tuple[tuple[int, ...], float]:
-    levels = search(Steps.of(*world, Verifier(*verifier)), cost, attempts, width)
+    levels = search(Steps.of(*world, VerifierErrors(*verifier)), cost, attempts, width)
     found = best(levels, lambda success, dollars: success - max(cost, 1e-9) * dollars)
     assert found is not None
     return found.routes, found.success - cost * found.cost

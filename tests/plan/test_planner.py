@@ -11,7 +11,7 @@ from hmrouter.bench.benchmarks.worlds import World, demo_world
 from hmrouter.decide.policy import Policy
 from hmrouter.errors import NoRoute, NotFitted, UsageError
 from hmrouter.evidence.dataset import Dataset
-from hmrouter.plan import Goal, Verifier
+from hmrouter.plan import Goal, VerifierErrors
 from hmrouter.plan.document import to_dict
 from hmrouter.router import Router
 from hmrouter.types import Outcome, Route, Task
@@ -77,7 +77,7 @@ def test_promises_hold_on_fresh_tasks_of_a_world_where_tasks_differ_in_difficult
 
 
 def test_every_prefix_is_told_and_intervals_hold_the_promise(router: Router) -> None:
-    plan = router.plan(TEXT, goal=Goal(0.05), verifier=Verifier(0.05, 0.05))
+    plan = router.plan(TEXT, goal=Goal(0.05), verifier=VerifierErrors(0.05, 0.05))
     assert 1 < len(plan.attempts) <= 3
     success, cost = [a.plan_success for a in plan.attempts], [a.plan_cost for a in plan.attempts]
     assert success == sorted(success)
@@ -97,7 +97,7 @@ def test_every_prefix_is_told_and_intervals_hold_the_promise(router: Router) -> 
 
 
 def test_a_worse_verifier_promises_less(router: Router) -> None:
-    perfect, noisy = router.plan(TEXT), router.plan(TEXT, verifier=Verifier(0.1, 0.1))
+    perfect, noisy = router.plan(TEXT), router.plan(TEXT, verifier=VerifierErrors(0.1, 0.1))
     assert noisy.success < perfect.success
     assert (noisy.false_pass, noisy.false_fail) == (0.1, 0.1)
 

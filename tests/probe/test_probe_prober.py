@@ -10,7 +10,7 @@ from hmrouter.costs import RouteCosts
 from hmrouter.errors import HMRouterError, InputError, NoRoute, UsageError
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.history.public import believe, shipped
-from hmrouter.probe import Goal, Prober
+from hmrouter.probe import ProbeGoal, Prober
 from hmrouter.types import Outcome, Route, Task
 
 A, B, C = Route("big", "loop"), Route("small", "loop"), Route("small", "pilot")
@@ -67,7 +67,7 @@ def test_a_pool_may_hold_pairs_that_were_never_run() -> None:
 def test_a_new_pair_is_run_on_tasks_that_tell() -> None:
     # Everybody solves the first twenty tasks; the rest tell the good route from the others.
     cells = [Outcome(TASKS[i], r, float(i < 20 or r == A), cost=DOLLARS[r]) for i in range(30) for r in (A, B, C)]
-    batch = Prober(Dataset(cells), pool=[A, B, C, NEW]).suggest(runs=5, goal=Goal.PAIR, pairs=[NEW])
+    batch = Prober(Dataset(cells), pool=[A, B, C, NEW]).suggest(runs=5, goal=ProbeGoal.PAIR, pairs=[NEW])
     assert [s.route for s in batch.suggestions] == [NEW] * 5
     assert {s.task.id for s in batch.suggestions} <= {t.id for t in TASKS[20:]}
     assert batch.worth is None
@@ -82,7 +82,7 @@ def test_what_is_known_of_a_pair_follows_its_runs() -> None:
         runs = [Outcome(TASKS[i], NEW, score) for i in range(6)]
         cells = [Outcome(TASKS[i], r, float(i % 2)) for i in range(12) for r in (A, B, C)]
         prober = Prober(Dataset([*cells, *runs], tasks=TASKS))
-        return prober.suggest(runs=1, goal=Goal.PAIR, pairs=[NEW]).rates[0].success
+        return prober.suggest(runs=1, goal=ProbeGoal.PAIR, pairs=[NEW]).rates[0].success
 
     assert rate(0.0) < 0.4 < 0.6 < rate(1.0)
 
@@ -123,15 +123,15 @@ def test_the_frontier_is_worth_more_runs_where_its_cheap_end_is_open() -> None:
     cells += [Outcome(TASKS[i], r, float(i % 2), cost=cost) for r, cost in cheap.items() for i in range(6)]
     prober = Prober(Dataset(cells, tasks=TASKS))
     assert prober.standing().p_best > 0.95
-    best, frontier = (prober.outlook(goal=goal)[-1].points for goal in (Goal.BEST, Goal.FRONTIER))
+    best, frontier = (prober.outlook(goal=goal)[-1].points for goal in (ProbeGoal.BEST, ProbeGoal.FRONTIER))
     assert best < 0.001 < frontier
 
 
 def test_pairs_over_the_cap_cannot_be_asked_about() -> None:
     capped = Prober(data(), max_cost=0.5)
     with pytest.raises(NoRoute, match="of loop:big, none is known to keep the cap"):
-        capped.suggest(runs=3, goal=Goal.PAIR, pairs=[A])
-    assert {s.route for s in capped.suggest(runs=3, goal=Goal.PAIR, pairs=[A, B]).suggestions} == {B}
+        capped.suggest(runs=3, goal=ProbeGoal.PAIR, pairs=[A])
+    assert {s.route for s in capped.suggest(runs=3, goal=ProbeGoal.PAIR, pairs=[A, B]).suggestions} == {B}
 
 
 # -- where there is nothing to suggest ------------------------------------------------------------------------------
@@ -167,13 +167,13 @@ def test_a_pair_whose_cost_nobody_knows_counts_as_dear() -> None:
         (UsageError, "budget nan is not", {"budget": float("nan")}),
         (UsageError, "runs 0 is not a number of at least 1", {"runs": 0}),
         (NoRoute, r"\$0.1 buys no run: the cheapest that is left, of loop:small, costs about \$0.20", {"budget": 0.1}),
-        (UsageError, "asks about certain pairs; name one", {"runs": 1, "goal": Goal.PAIR}),
+        (UsageError, "asks about certain pairs; name one", {"runs": 1, "goal": ProbeGoal.PAIR}),
         (UsageError, "value -1.0 is not", {"runs": 1, "value": -1.0}),
         (UsageError, "horizon 0 is not", {"runs": 1, "horizon": 0}),
     ],
 )
 def test_a_wrong_limit_is_refused_in_one_line(
-    error: type[HMRouterError], message: str, what: dict[str, float | int | Goal]
+    error: type[HMRouterError], message: str, what: dict[str, float | int | ProbeGoal]
 ) -> None:
     with pytest.raises(error, match=message) as raised:
         Prober(data()).suggest(**what)  # type: ignore[arg-type]
@@ -182,9 +182,9 @@ def test_a_wrong_limit_is_refused_in_one_line(
 
 def test_what_is_out_does_not_count_as_known() -> None:
     prober = Prober(data(), pool=[A, B, C, NEW])
-    first = prober.suggest(runs=10, goal=Goal.PAIR, pairs=[NEW])
+    first = prober.suggest(runs=10, goal=ProbeGoal.PAIR, pairs=[NEW])
     out = [(*s.task.key, s.route) for s in first.suggestions]
-    second = prober.suggest(runs=10, goal=Goal.PAIR, pairs=[NEW], out=out)
+    second = prober.suggest(runs=10, goal=ProbeGoal.PAIR, pairs=[NEW], out=out)
     assert second.rates == first.rates
     assert second.rates_after[0].width < first.rates_after[0].width
 
@@ -193,7 +193,7 @@ def test_runs_with_one_harness_tell_of_the_model_with_others() -> None:
     other = Route("next", "pilot")
     seen = [Outcome(TASKS[i], NEW, 1.0) for i in range(20)]
     before, after = (
-        Prober(known, pool=[A, B, C, NEW, other]).suggest(runs=1, goal=Goal.PAIR, pairs=[NEW, other]).rates[1]
+        Prober(known, pool=[A, B, C, NEW, other]).suggest(runs=1, goal=ProbeGoal.PAIR, pairs=[NEW, other]).rates[1]
         for known in (data(), data(more=seen))
     )
     assert after.route == other
@@ -208,11 +208,11 @@ def test_what_costs_nothing_can_be_had_for_nothing() -> None:
 def test_dollars_cannot_be_spent_where_no_cost_is_known() -> None:
     unknown = Route("other", "somewhere")
     with pytest.raises(InputError, match="no cost of this pair is known"):
-        Prober(data(), pool=[A, unknown]).suggest(budget=5.0, goal=Goal.PAIR, pairs=[unknown])
+        Prober(data(), pool=[A, unknown]).suggest(budget=5.0, goal=ProbeGoal.PAIR, pairs=[unknown])
     with pytest.raises(InputError, match="say how many with runs"):
         Prober(data(cost=False)).suggest(budget=5.0)
     with pytest.raises(InputError, match="no frontier"):
-        Prober(data(cost=False)).suggest(runs=5, goal=Goal.FRONTIER)
+        Prober(data(cost=False)).suggest(runs=5, goal=ProbeGoal.FRONTIER)
     assert Prober(data(cost=False)).suggest(runs=5).cost is None
 
 

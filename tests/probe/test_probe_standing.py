@@ -7,7 +7,7 @@ import pytest
 
 from hmrouter.errors import UsageError
 from hmrouter.evidence.dataset import Dataset
-from hmrouter.probe import Goal, Prober
+from hmrouter.probe import ProbeGoal, Prober
 from hmrouter.probe.standing import Rate, Standing, Worth, advice, best_of, gain_of
 from hmrouter.types import Outcome, Route, Task
 
@@ -112,4 +112,4 @@ def test_standing_is_that_of_the_pool() -> None:
     pooled = Prober(p.data, pool=[B, C])
     assert pooled.standing().leader.route == C
     assert isinstance(pooled.standing(), Standing)
-    assert {s.route for s in pooled.suggest(runs=5, goal=Goal.BEST).suggestions} <= {B, C}
+    assert {s.route for s in pooled.suggest(runs=5, goal=ProbeGoal.BEST).suggestions} <= {B, C}

@@ -14,7 +14,7 @@ import pytest
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.history.public import shipped
 from hmrouter.router import Router
-from hmrouter.router.snapshot import Asked, Snapshot
+from hmrouter.router.snapshot import PoolRequest, Snapshot
 from hmrouter.scorers.base import SCORERS
 from hmrouter.types import Decision, Outcome, Route, Task
 
@@ -44,10 +44,10 @@ def outcomes(n: int, seed: int) -> list[Outcome]:
     ]  # fmt: skip
 
 
-def question(i: int) -> tuple[str, Asked]:
+def question(i: int) -> tuple[str, PoolRequest]:
     """Pools that differ, routes that were never run among them."""
     pool = [*ROUTES, *NEVER[: i % 3]][i % 4 :]
-    return TEXTS[i % len(TEXTS)], Asked(pool if i % 5 else None)
+    return TEXTS[i % len(TEXTS)], PoolRequest(pool if i % 5 else None)
 
 
 def plain(decision: Decision) -> Decision:

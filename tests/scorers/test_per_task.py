@@ -16,7 +16,7 @@ from hmrouter.evidence.dataset import Dataset
 from hmrouter.router import Router
 from hmrouter.scorers.base import Prediction, Training
 from hmrouter.scorers.safe import Safe, cross_fit, gain
-from hmrouter.scorers.safe.cross_fit import Cells
+from hmrouter.scorers.safe.cross_fit import FitCells
 from hmrouter.scorers.safe.gain import Gain, gains_by_task
 from hmrouter.scorers.safe.kinds import Kinds
 from hmrouter.scorers.safe.per_task import SHARE, PerTask
@@ -332,10 +332,10 @@ def test_suites_are_told_apart_and_a_single_one_is_not() -> None:
     assert alone(text).shape == (41, 3)
 
 
-def cells_of(world: World, which: Any) -> Cells:
+def cells_of(world: World, which: Any) -> FitCells:
     """The world's cells as a scorer holds them."""
     task, route = np.nonzero(which)
-    return Cells(world.x, 0, POOL, task, route, world.score[task, route], None, task, None)
+    return FitCells(world.x, 0, POOL, task, route, world.score[task, route], None, task, None)
 
 
 def test_state_is_exact(strong: tuple[World, Safe]) -> None:

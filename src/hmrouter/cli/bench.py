@@ -114,7 +114,7 @@ def run(
 ) -> None:
     """Run experiments and write results.json, table.md, figures, report.html and an index of it.
 
-    Finished units are kept under OUT/.cache: a run that was interrupted goes on where it was, and a method whose
+    UnitResult units are kept under OUT/.cache: a run that was interrupted goes on where it was, and a method whose
     code changed runs again alone.
     """
     from hmrouter.bench.experiments import every_experiment

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hmrouter.bench.experiments.base import Unit
-    from hmrouter.bench.run.work import Finished
+    from hmrouter.bench.run.work import UnitResult
 
 Kind = tuple[str, str]
 """Experiment and method."""
@@ -74,7 +74,7 @@ class BenchProgress:
             self._live = Live(self._table(), console=Console(stderr=True), transient=True, refresh_per_second=4)
             self._live.start()
 
-    def ended(self, finished: Finished) -> None:
+    def ended(self, finished: UnitResult) -> None:
         """One more unit has ended."""
         kind = (finished.unit.experiment, finished.unit.method)
         self._done[kind] += 1

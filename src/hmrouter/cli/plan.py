@@ -76,11 +76,11 @@ def plan(
     For tasks whose result can be checked, by tests or by a judge. Give one of --cost-weight, --budget and --target, or
     none for the most success. A target may have a budget beside it.
     """
-    from hmrouter.plan import Goal, Verifier
+    from hmrouter.plan import Goal, VerifierErrors
     from hmrouter.plan.document import to_dict
 
     said = [v for v in (cost_weight, budget, target) if v is not None]
-    goal, verifier = Goal(cost_weight, budget, target), Verifier(false_pass, false_fail)
+    goal, verifier = Goal(cost_weight, budget, target), VerifierErrors(false_pass, false_fail)
     task = asked_task(text, suite)
     loaded, untrained = asked_router(router, history, suite, store)
     made = loaded.plan(

@@ -12,13 +12,13 @@ import typer
 from hmrouter.cli.asking import Allow, Deny, Pool
 from hmrouter.cli.history import HistoryOption
 from hmrouter.cli.output import DEFAULT_STORE, Json, Store, dollars, print_json
-from hmrouter.cli.probe_inputs import Asked, Given, gather
+from hmrouter.cli.probe_inputs import ProbeInputs, ProbeOptions, gather
 from hmrouter.cli.probe_output import narrower, rates_json, show_batch, standing_json, worth_json
 from hmrouter.cli.words import counted
 from hmrouter.types import HistorySources
 
 if TYPE_CHECKING:
-    from hmrouter.probe import Goal
+    from hmrouter.probe import ProbeGoal
     from hmrouter.probe.orders import Account, Orders
     from hmrouter.types import Task
 
@@ -82,7 +82,7 @@ def suggest(
     if context.invoked_subcommand is not None:
         _require_nothing_before(context)
         return
-    asked = Asked(
+    asked = ProbeOptions(
         store, suite, history, pool, allow or (), deny or (), max_cost, tasks, pair, new_model, new_harness
     )  # fmt: skip
     wanted = _goal(goal, asked)
@@ -165,20 +165,20 @@ def status(
 
     Example: `hmrouter probe status --value 5`
     """
-    from hmrouter.probe import Goal
+    from hmrouter.probe import ProbeGoal
     from hmrouter.probe.orders import Orders
     from hmrouter.probe.standing import advice, best_of, require_probability
 
     require_probability(confidence)
 
-    asked = Asked(
+    asked = ProbeOptions(
         store, suite, history, pool, allow or (), deny or (), max_cost, tasks, pair, new_model, new_harness
     )  # fmt: skip
     wanted, given = _goal(goal, asked), gather(asked)
     account = _account(Orders(orders), given, expire, datetime.now(UTC))
     out = [order.key for order in account.open]
     lines, found = [f"It rests on {given.basis}.", *(f"Note: {note}." for note in given.notes)], dict[str, Any]()
-    if wanted is Goal.PAIR:
+    if wanted is ProbeGoal.PAIR:
         batch = given.prober.suggest(
             runs=LOOKAHEAD, goal=wanted, pairs=given.pairs, out=out, value=value, horizon=horizon
         )
@@ -190,7 +190,7 @@ def status(
     else:
         standing = given.prober.standing()
         outlook = given.prober.outlook(out, value, horizon, wanted)
-        frontier = given.prober.frontier() if wanted is Goal.FRONTIER else []
+        frontier = given.prober.frontier() if wanted is ProbeGoal.FRONTIER else []
         verdict, why = advice([s for s, _ in frontier] or [standing], outlook, confidence, len(out))
         found = {
             "standing": standing_json(standing),
@@ -218,21 +218,21 @@ def status(
         typer.echo(line)
 
 
-def _goal(named: str | None, asked: Asked) -> Goal:
+def _goal(named: str | None, asked: ProbeOptions) -> ProbeGoal:
     from hmrouter.errors import UnknownName, UsageError
-    from hmrouter.probe import Goal
+    from hmrouter.probe import ProbeGoal
 
     if named is None:
-        return Goal.PAIR if asked.certain_pairs else Goal.BEST
-    valid = [goal.value for goal in Goal]
+        return ProbeGoal.PAIR if asked.certain_pairs else ProbeGoal.BEST
+    valid = [goal.value for goal in ProbeGoal]
     if named not in valid:
         raise UnknownName("goal", named, valid)
-    if asked.certain_pairs and named != Goal.PAIR:
+    if asked.certain_pairs and named != ProbeGoal.PAIR:
         raise UsageError(
             f"--goal {named} asks about the whole pool, and --pair, --new-model and --new-harness about certain pairs; "
             "leave one of them out"
         )
-    return Goal(named)
+    return ProbeGoal(named)
 
 
 def _require_nothing_before(context: typer.Context) -> None:
@@ -262,5 +262,5 @@ def _file(store: str) -> Path | None:
     return Path(path) if kind.startswith("sqlite") and path else None
 
 
-def _account(book: Orders, given: Given, expire: float, now: datetime) -> Account:
+def _account(book: Orders, given: ProbeInputs, expire: float, now: datetime) -> Account:
     return book.account(given.suite, given.done, given.failures, expire, now)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProbeOptions:
     """The options that say what is looked at."""
 
     store: str
@@ -44,7 +44,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ProbeInputs:
     """What there is."""
 
     suite: str
@@ -60,7 +60,7 @@ class Given:
     notes: tuple[str, ...]
 
 
-def gather(asked: Asked) -> Given:
+def gather(asked: ProbeOptions) -> ProbeInputs:
     """Read the store, the tasks and the tables, and put them together."""
     from hmrouter.costs import RouteCosts
     from hmrouter.decide.pool import select
@@ -99,7 +99,7 @@ def gather(asked: Asked) -> Given:
         notes.append(f"{', '.join(never)} was never run here; of other pairs and suites follows what is expected of it")
     if not len(data.cells):
         notes.append(f"there is no outcome of suite {suite!r} yet")
-    return Given(suite, prober, pairs, done, failures, folders, basis, tuple(notes))
+    return ProbeInputs(suite, prober, pairs, done, failures, folders, basis, tuple(notes))
 
 
 def _general(routes: Iterable[Route]) -> tuple[Route, ...]:
@@ -146,7 +146,7 @@ def _names(file: Path | None) -> list[str]:
     return names
 
 
-def _asked_pairs(asked: Asked, base: Sequence[Route]) -> tuple[Route, ...]:
+def _asked_pairs(asked: ProbeOptions, base: Sequence[Route]) -> tuple[Route, ...]:
     """The pairs that are asked about: one by name, those of a new model with the pool's harnesses, of a new harness
     with its models. Names are taken as written where the pool has them so, else in their canonical form."""
     from hmrouter.decide.pool import canonical_route

@@ -14,7 +14,7 @@ from hmrouter.cli.output import console, dollars, say, table
 from hmrouter.cli.words import counted
 
 if TYPE_CHECKING:
-    from hmrouter.cli.probe_inputs import Given
+    from hmrouter.cli.probe_inputs import ProbeInputs
     from hmrouter.probe import Batch
     from hmrouter.probe.standing import Rate, Standing, Worth
 
@@ -22,7 +22,7 @@ SHOWN = 20
 """Runs in the table; files hold all of them."""
 
 
-def show_batch(batch: Batch, given: Given, notes: list[str], files: list[Path]) -> None:
+def show_batch(batch: Batch, given: ProbeInputs, notes: list[str], files: list[Path]) -> None:
     """The suggested runs as a table, what they are worth, and what to do next."""
     rows = table(f"Next runs on {given.suite}", "task", "pair", "tells, points", "cost")
     for s in batch.suggestions[:SHOWN]:

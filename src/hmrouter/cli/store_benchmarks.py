@@ -36,7 +36,7 @@ STEP = 1000
 
 
 @dataclass(slots=True)
-class Written:
+class WrittenFiles:
     """One benchmark directory."""
 
     suite: str
@@ -55,7 +55,7 @@ def export_benchmarks(out: str, suite: str | None, store: str, as_json: bool) ->
 
     if out == "-":
         raise UsageError("standard output cannot hold benchmark directories; give a folder that is not there yet")
-    written: list[Written] = []
+    written: list[WrittenFiles] = []
     with (
         OutcomeStore(store, create=False) as kept,
         closing(kept.outcomes(suite)) as outcomes,
@@ -69,7 +69,7 @@ def export_benchmarks(out: str, suite: str | None, store: str, as_json: bool) ->
             everything = _counted(priced(itertools.chain(first, outcomes)), show)
             for name, of_suite in itertools.groupby(everything, key=lambda outcome: outcome.task.suite):
                 taken = {w.directory for w in written} | (known - {name})
-                report = Written(name, directory_name(name, taken))
+                report = WrittenFiles(name, directory_name(name, taken))
                 _write(folder / report.directory, of_suite, report)
                 written.append(report)
     for report in written:
@@ -129,7 +129,7 @@ def new_directory(path: str | Path) -> Iterator[Path]:
                 shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _write(directory: Path, outcomes: Iterable[Outcome], report: Written) -> None:
+def _write(directory: Path, outcomes: Iterable[Outcome], report: WrittenFiles) -> None:
     """One suite, whose outcomes come task by task."""
     directory.mkdir()
     with (

@@ -9,7 +9,7 @@ import numpy as np
 
 from hmrouter.costs.by_text import TextFactor
 from hmrouter.costs.cost import Cost, spent
-from hmrouter.costs.shrunk import LEAST, Level, Shrunk, Variances, spread_of
+from hmrouter.costs.shrunk import LEAST, ExpectedMean, Shrunk, Variances, spread_of
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.evidence.means import RouteMeans
 from hmrouter.state import Array, Bools, Floats, State
@@ -52,7 +52,7 @@ class Amounts:
         means.add(route, value)
         return type(self)(means, self._variances, self.text)
 
-    def of_all(self, routes: Sequence[Route]) -> list[Level | None]:
+    def of_all(self, routes: Sequence[Route]) -> list[ExpectedMean | None]:
         """Of many routes, on a usual task."""
         shrunk = self._shrunk
         if shrunk is None:

@@ -40,7 +40,7 @@ class Variances(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class ExpectedMean:
     """The expected mean of a route, its 90% interval, and what it rests on."""
 
     value: float
@@ -82,15 +82,15 @@ class Shrunk:
             variances = cls(means, variances)._step()
         return cls(means, variances)
 
-    def of(self, route: Route) -> Level | None:
+    def of(self, route: Route) -> ExpectedMean | None:
         """The expected mean of a route, None where nothing is known of its model or its harness."""
         return self.of_all([route])[0]
 
-    def of_all(self, routes: Sequence[Route]) -> list[Level | None]:
+    def of_all(self, routes: Sequence[Route]) -> list[ExpectedMean | None]:
         """The expected means of many routes."""
         v = self.variances
         mean, variance = self._at_places(self._places_of(routes))
-        out: list[Level | None] = []
+        out: list[ExpectedMean | None] = []
         for k, route in enumerate(routes):
             model, harness = (("model", route.model) in self._column, ("harness", route.harness) in self._column)
             if (i := self._at.get(route)) is not None:
@@ -104,10 +104,10 @@ class Shrunk:
                 out.append(None)
         return out
 
-    def _level(self, value: float, variance: float, basis: str) -> Level:
+    def _level(self, value: float, variance: float, basis: str) -> ExpectedMean:
         value = float(value) * self._kappa
         factor = float(np.exp(Z90 * np.sqrt(variance)))
-        return Level(value, (value / factor, value * factor), basis)
+        return ExpectedMean(value, (value / factor, value * factor), basis)
 
     @cached_property
     def _own(self) -> Floats:

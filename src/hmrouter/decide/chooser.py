@@ -16,7 +16,7 @@ from hmrouter.decide.uncertainty import Draws, probability_above
 from hmrouter.recent import Recent
 from hmrouter.scorers.base import Prediction, Scorer
 from hmrouter.state import Floats
-from hmrouter.types import Candidate, Decision, Evidence, Route, Task
+from hmrouter.types import Candidate, Candidates, Decision, Evidence, Route, Task
 
 MOST_COMPARED = 50
 """How many of the best candidates are compared jointly; the others are too far behind to matter."""
@@ -62,30 +62,32 @@ class Chooser:
         weight, usual, names = spending.cost_weight, known_dollars(self.costs), name_ranks(self.routes)
         evidence, observed = [self.evidence(r) for r in self.routes], [r in self.observed for r in self.routes]
         reliability, out = self.scorer.reliability(), []
+        near_draws: dict[tuple[int, ...], Draws | None] = {}  # most tasks of a batch compare the same routes
         for i, (task, factors) in enumerate(zip(tasks, np.stack(self.factors(x), axis=1).tolist(), strict=True)):
             dollars = usual * factors[0]
             ranking = self.policy.rank_dollars(self.routes, said.merit[i], dollars, weight, names)
             order = ranking.order.tolist()
-            p_best, regret = self._weigh(i, said, ranking, order, dollars, weight)
-            score, success, merit, value = (a.tolist() for a in (said.score[i], said.success[i], said.merit[i],
-                                                                 ranking.value))  # fmt: skip
-            low, high = (None, None) if said.interval is None else (a[i].tolist() for a in said.interval)
-            ranked = []
-            for j in order[:top]:
+            p_best, regret = self._weigh(i, said, ranking, order, dollars, weight, near_draws)
+
+            def candidate(
+                j: int, i: int = i, factors: list[float] = factors, value: Floats = ranking.value,
+                p_best: dict[int, float] = p_best,
+            ) -> Candidate:  # fmt: skip
                 cost = self.costs[j].times(*factors)
-                ranked.append(
-                    Candidate(
-                        route=self.routes[j], success=success[j], score=score[j], merit=merit[j], value=value[j],
-                        cost=cost.dollars, cost_basis=cost.basis, cost_interval=cost.interval, seconds=cost.seconds,
-                        seconds_interval=cost.seconds_interval, observed=observed[j], evidence=evidence[j],
-                        interval=None if low is None or high is None else (low[j], high[j]), p_best=p_best.get(j),
-                    )
+                bounds = None if said.interval is None else tuple(float(bound[i, j]) for bound in said.interval)
+                return Candidate(
+                    route=self.routes[j], success=float(said.success[i, j]), score=float(said.score[i, j]),
+                    merit=float(said.merit[i, j]), value=float(value[j]), cost=cost.dollars, cost_basis=cost.basis,
+                    cost_interval=cost.interval, seconds=cost.seconds, seconds_interval=cost.seconds_interval,
+                    observed=observed[j], evidence=evidence[j],
+                    interval=None if bounds is None else (bounds[0], bounds[1]), p_best=p_best.get(j),
                 )  # fmt: skip
+
             out.append(
                 Decision(
-                    task, tuple(ranked), weight, self.policy.max_cost, ranking.excluded, self.scorer.name,
-                    expected_regret=regret, n_candidates=len(order), incumbent=self.policy.incumbent,
-                    calibration=reliability, budget_per_task=budget,
+                    task, Candidates(order[:top], candidate), weight, self.policy.max_cost, ranking.excluded,
+                    self.scorer.name, expected_regret=regret, n_candidates=len(order),
+                    incumbent=self.policy.incumbent, calibration=reliability, budget_per_task=budget,
                     spend_per_task=None if budget is None else spending.per_task,
                     snapshot=self.snapshot, fitted_at=self.fitted_at,
                 )
@@ -99,7 +101,14 @@ class Chooser:
         return weight_for(budget, self.routes, said.merit, np.where(dollars <= cap, dollars, np.nan))
 
     def _weigh(
-        self, task: int, said: Prediction, ranking: Ranking, order: list[int], dollars: Floats, weight: float
+        self,
+        task: int,
+        said: Prediction,
+        ranking: Ranking,
+        order: list[int],
+        dollars: Floats,
+        weight: float,
+        near_draws: dict[tuple[int, ...], Draws | None],
     ) -> tuple[dict[int, float], float | None]:
         """Put the incumbent first in `order` unless there is a reason to leave it; then say how sure the choice is."""
         home = -1 if self.policy.incumbent is None else self.routes.index(self.policy.incumbent)
@@ -118,7 +127,12 @@ class Chooser:
                     break
             order.remove(first)
             order.insert(0, first)
-        draws = self._draws(said, task, near)
+        if said.contrasts is None:
+            draws = self._draws(said, task, near)
+        elif (key := tuple(near)) in near_draws:
+            draws = near_draws[key]
+        else:
+            draws = near_draws[key] = self._draws(said, task, near)
         if draws is None:
             return {}, None
         p_best, regret = draws.best_and_regret(mean, near.index(order[0]))

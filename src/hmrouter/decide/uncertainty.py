@@ -18,15 +18,17 @@ class Draws:
     """
 
     def __init__(self, cov: Floats) -> None:
-        half = _normal(len(cov)) @ square_root(cov)
-        self._around = np.concatenate([half, -half])
+        half = square_root(cov) @ _normal(len(cov)).T
+        self._around = np.concatenate([half, -half], axis=1)  # (values, draws): a draw's largest is found in long rows
 
     def best_and_regret(self, mean: Floats, chosen: int) -> tuple[Floats, float]:
         """Each one's probability of being the largest, and E[largest - chosen]."""
-        drawn = self._around + mean
-        best = drawn.argmax(axis=1)
-        regret = float((drawn[np.arange(len(drawn)), best] - drawn[:, chosen]).mean())
-        return np.bincount(best, minlength=len(mean)) / len(drawn), regret
+        drawn = self._around + mean[:, None]
+        largest = drawn.max(axis=0)
+        best = np.count_nonzero(drawn == largest, axis=1)
+        if best.sum() > len(largest):  # where values are the same in every draw, the first counts
+            best = np.bincount(drawn.argmax(axis=0), minlength=len(mean))
+        return best / len(largest), float((largest - drawn[chosen]).mean())
 
 
 def best_and_regret(mean: Floats, cov: Floats, chosen: int) -> tuple[Floats, float]:

@@ -10,6 +10,6 @@ document.py   a plan as JSON
 
 from hmrouter.plan.goal import Goal
 from hmrouter.plan.planner import ATTEMPTS, Planner
-from hmrouter.plan.verifier import Verifier
+from hmrouter.plan.verifier import VerifierErrors
 
-__all__ = ["ATTEMPTS", "Goal", "Planner", "Verifier"]
+__all__ = ["ATTEMPTS", "Goal", "Planner", "VerifierErrors"]

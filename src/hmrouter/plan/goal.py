@@ -9,7 +9,7 @@ import numpy as np
 
 from hmrouter.decide.policy import show_dollars
 from hmrouter.errors import NoRoute, UsageError
-from hmrouter.plan.search import LEAST_WEIGHT, WIDTH, Found, Level, best, search
+from hmrouter.plan.search import LEAST_WEIGHT, WIDTH, BestSequence, Level, best, search
 from hmrouter.plan.steps import Steps
 from hmrouter.state import Floats
 
@@ -48,7 +48,7 @@ class Goal:
         """Whether routes of unknown cost have to be left out."""
         return bool(self.cost_weight) or self.budget is not None or self.target is not None
 
-    def serve(self, steps: Steps, attempts: int = 3, width: int | None = WIDTH) -> Found:
+    def serve(self, steps: Steps, attempts: int = 3, width: int | None = WIDTH) -> BestSequence:
         """The sequence to try; `NoRoute` where there is none."""
         if not 1 <= attempts <= MOST_ATTEMPTS:
             raise UsageError(f"is not a number from 1 to {MOST_ATTEMPTS}", argument="attempts", value=attempts)
@@ -62,7 +62,7 @@ class Goal:
             raise NoRoute("the pool is empty; give at least one route")
         return found
 
-    def _within(self, steps: Steps, attempts: int, width: int | None, budget: float) -> Found:
+    def _within(self, steps: Steps, attempts: int, width: int | None, budget: float) -> BestSequence:
         """The most success for the money."""
 
         def value(success: Floats, cost: Floats) -> Floats:
@@ -78,7 +78,7 @@ class Goal:
             )
         return max(found, key=lambda f: (round(f.success, 11), -f.cost))
 
-    def _reach(self, steps: Steps, attempts: int, width: int | None, target: float) -> Found:
+    def _reach(self, steps: Steps, attempts: int, width: int | None, target: float) -> BestSequence:
         """The least money for the success."""
 
         def value(success: Floats, cost: Floats) -> Floats:
@@ -102,7 +102,9 @@ class Goal:
         return cheapest
 
 
-def _weights(steps: Steps, attempts: int, width: int | None, frugal: Callable[[Found], bool]) -> Iterator[list[Level]]:
+def _weights(
+    steps: Steps, attempts: int, width: int | None, frugal: Callable[[BestSequence], bool]
+) -> Iterator[list[Level]]:
     """Searches at cost weights that close in on where the best sequence turns frugal: cheap enough, or too cheap.
 
     The best for a budget or a target need not be the best for any weight; it is looked for among all that were kept.
@@ -120,7 +122,7 @@ def _weights(steps: Steps, attempts: int, width: int | None, frugal: Callable[[F
         low, high = (low, weight) if _best_at(weight, levels, frugal) else (weight, high)
 
 
-def _best_at(weight: float, levels: list[Level], frugal: Callable[[Found], bool]) -> bool:
+def _best_at(weight: float, levels: list[Level], frugal: Callable[[BestSequence], bool]) -> bool:
     found = best(levels, lambda success, cost: success - max(weight, LEAST_WEIGHT) * cost)
     return found is None or frugal(found)
 

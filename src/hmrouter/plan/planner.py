@@ -15,7 +15,7 @@ from hmrouter.plan.difficulty import Difficulty
 from hmrouter.plan.goal import Goal
 from hmrouter.plan.search import LEAST_WEIGHT
 from hmrouter.plan.steps import Steps
-from hmrouter.plan.verifier import Verifier
+from hmrouter.plan.verifier import VerifierErrors
 from hmrouter.scorers.base import Z90, Scorer
 from hmrouter.state import Floats
 from hmrouter.types import Attempt, Evidence, Plan, Route, Task
@@ -37,7 +37,7 @@ class Planner:
     observed: AbstractSet[Route]
     evidence: Callable[[Route], Evidence]
 
-    def plan(self, task: Task, x: Floats, goal: Goal, verifier: Verifier, attempts: int = ATTEMPTS) -> Plan:
+    def plan(self, task: Task, x: Floats, goal: Goal, verifier: VerifierErrors, attempts: int = ATTEMPTS) -> Plan:
         """The attempts for a task with vector x (dims,).
 
         What a plan promises is of the predicted success, and so are a budget and a target. With a cost weight the
@@ -78,7 +78,7 @@ class Planner:
         )  # fmt: skip
 
     def _steps(
-        self, routes: Sequence[Route], success: Floats, costs: Sequence[Cost], verifier: Verifier, attempts: int
+        self, routes: Sequence[Route], success: Floats, costs: Sequence[Cost], verifier: VerifierErrors, attempts: int
     ) -> Steps:
         most = np.array([attempts if r in self.difficulty.repeated else 1 for r in routes], dtype=np.int64)
         return Steps.of(
@@ -92,7 +92,7 @@ class Planner:
         routes: Sequence[Route],
         success: Floats,
         costs: Sequence[Cost],
-        verifier: Verifier,
+        verifier: VerifierErrors,
     ) -> list[tuple[tuple[float, float] | None, tuple[float, float] | None]]:
         """Of success and cost of each prefix, from draws of what the scorer and the costs are unsure of.
 

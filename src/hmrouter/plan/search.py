@@ -38,7 +38,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BestSequence:
     """A sequence and what it comes to."""
 
     routes: tuple[int, ...]
@@ -91,15 +91,15 @@ def _try_again(more: Floats, reach: Floats, routes: Ints, worth: Floats, most: I
         more[row, route] = np.where(m < most[route], (reach * again).sum(axis=1), -np.inf)
 
 
-def best(levels: list[Level], value: Value) -> Found | None:
+def best(levels: list[Level], value: Value) -> BestSequence | None:
     """The sequence of the largest value; of equals the shorter, then the first. None if none is allowed."""
-    chosen: Found | None = None
+    chosen: BestSequence | None = None
     most = -np.inf
     for level in levels:
         values = value(level.success, level.cost)
         top = float(values.max())
         if top > most + EQUAL:
             i = int(np.argmax(values >= top - EQUAL))
-            chosen = Found(tuple(level.routes[i].tolist()), float(level.success[i]), float(level.cost[i]))
+            chosen = BestSequence(tuple(level.routes[i].tolist()), float(level.success[i]), float(level.cost[i]))
             most = top
     return chosen

@@ -8,7 +8,7 @@ from math import comb
 
 import numpy as np
 
-from hmrouter.plan.verifier import Verifier
+from hmrouter.plan.verifier import VerifierErrors
 from hmrouter.state import Floats, Ints
 
 
@@ -45,7 +45,7 @@ class Steps:
         weights: Floats,
         success: Floats,
         dollars: Floats,
-        verifier: Verifier | None = None,
+        verifier: VerifierErrors | None = None,
         most: Ints | None = None,
         likeness: float = 1.0,
     ) -> Steps:
@@ -58,7 +58,7 @@ class Steps:
         >>> twice.delivers.round(3).ravel().tolist()  # after a failure, success is less likely
         [0.5, 0.25]
         """
-        verifier = verifier or Verifier()
+        verifier = verifier or VerifierErrors()
         most = np.ones(len(success), dtype=np.int64) if most is None else most
         uses = int(most.max(initial=1))
         moments = _moments(success, likeness, uses + 1)

@@ -8,10 +8,10 @@ from hmrouter.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Verifier:
+class VerifierErrors:
     """How often a check passes what is wrong and fails what is right.
 
-    >>> Verifier(0.6, 0.4)
+    >>> VerifierErrors(0.6, 0.4)
     Traceback (most recent call last):
     ...
     hmrouter.errors.UsageError: a verifier that passes 0.6 of what is wrong and fails 0.4 of what is right tells \

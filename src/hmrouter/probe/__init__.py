@@ -11,7 +11,7 @@ orders.py       what was suggested and what has come back
 handover.py     a batch as CSV, JSON Lines and Harbor job files
 """
 
-from hmrouter.probe.batch import Batch, Goal, Suggestion
+from hmrouter.probe.batch import Batch, ProbeGoal, Suggestion
 from hmrouter.probe.prober import Prober
 
-__all__ = ["Batch", "Goal", "Prober", "Suggestion"]
+__all__ = ["Batch", "ProbeGoal", "Prober", "Suggestion"]

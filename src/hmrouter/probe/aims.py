@@ -26,7 +26,7 @@ LEVELS = 8
 """Of the frontier: at so many caps on the cost, the best pair is asked for."""
 
 
-class Told(NamedTuple):
+class Information(NamedTuple):
     """What cells would tell."""
 
     routes: Ints
@@ -42,7 +42,7 @@ class Told(NamedTuple):
 class Aim(Protocol):
     """What is asked of the next executions."""
 
-    def told(self, runnable: Ints) -> Told:
+    def told(self, runnable: Ints) -> Information:
         """How much each cell would tell now, of those routes that can be run."""
 
     def imagine(self, task: int, route: int) -> None:
@@ -68,7 +68,7 @@ class _Sequel:
         expected = self.posterior.expected(np.array([route]))[task, 0]
         self.posterior.add(task, route, float(self._rng.random() < expected))
 
-    def _told(self, contrasts: Floats, weights: Floats, runnable: Ints) -> Told:
+    def _told(self, contrasts: Floats, weights: Floats, runnable: Ints) -> Information:
         """The variance that each cell takes from the contrasts, in their weighted mean.
 
         Cells are ranked by it times p (1 - p): a run whose ending is all but certain tells less than a Gaussian model
@@ -81,7 +81,7 @@ class _Sequel:
         variance = p.gains(contrasts, weights, runnable)
         success = np.clip(p.expected(runnable), CERTAIN, 1.0 - CERTAIN)
         of = float(weights @ np.einsum("ij,jk,ik->i", contrasts, cov, contrasts))
-        return Told(runnable, variance, variance * success * (1.0 - success), np.full(len(runnable), of))
+        return Information(runnable, variance, variance * success * (1.0 - success), np.full(len(runnable), of))
 
 
 class Best(_Sequel):
@@ -92,7 +92,7 @@ class Best(_Sequel):
         super().__init__(posterior)
         self.levels = [np.arange(len(posterior.mean)) if among is None else np.array(among, dtype=np.int64)]
 
-    def told(self, runnable: Ints) -> Told:
+    def told(self, runnable: Ints) -> Information:
         """How much each cell would tell now."""
         return self._told(*contrasts_of(self.posterior, self.levels[0]), runnable)
 
@@ -107,7 +107,7 @@ class Frontier(_Sequel):
         caps = np.unique(np.quantile(cost[known], np.linspace(0.0, 1.0, LEVELS), method="higher"))
         self.levels = [np.array([j for j in known if cost[j] <= cap], dtype=np.int64) for cap in caps]
 
-    def told(self, runnable: Ints) -> Told:
+    def told(self, runnable: Ints) -> Information:
         """How much each cell would tell now."""
         contrasts, weights = zip(*(contrasts_of(self.posterior, level) for level in self.levels), strict=True)
         return self._told(np.concatenate(contrasts), np.concatenate(weights) / len(self.levels), runnable)

@@ -9,7 +9,7 @@ from hmrouter.probe.standing import Rate, Worth
 from hmrouter.types import Route, Task
 
 
-class Goal(StrEnum):
+class ProbeGoal(StrEnum):
     """What the executions are for."""
 
     BEST = "best"
@@ -37,7 +37,7 @@ class Suggestion:
 class Batch:
     """What to run next."""
 
-    goal: Goal
+    goal: ProbeGoal
     suggestions: tuple[Suggestion, ...]
     worth: Worth | None
     """Of the whole batch; None for the goal `pair`, where there is nothing to choose."""

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from hmrouter.evidence.cells import Cells
-from hmrouter.probe.aims import Told
+from hmrouter.probe.aims import Information
 from hmrouter.state import Floats, Ints
 
 GRID = np.linspace(-6.0, 6.0, 121)
@@ -115,13 +115,13 @@ class Calibrate:
         """`abilities`: of the routes asked about, by their number."""
         self.abilities = dict(abilities)
 
-    def told(self, runnable: Ints) -> Told:
+    def told(self, runnable: Ints) -> Information:
         """The variance that a run takes from its own route's rate; routes that are not asked about tell nothing."""
         routes = [j for j in runnable.tolist() if j in self.abilities]
         both = [self.abilities[j].told() for j in routes]
         variance, of = np.stack([v for v, _ in both], axis=1), np.array([total for _, total in both])
         preferred = np.stack([self.abilities[j].preferred() for j in routes], axis=1)
-        return Told(np.array(routes, dtype=np.int64), variance, preferred, of)
+        return Information(np.array(routes, dtype=np.int64), variance, preferred, of)
 
     def imagine(self, task: int, route: int) -> None:
         """Go on as if that cell had been run."""

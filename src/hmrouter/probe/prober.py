@@ -12,11 +12,11 @@ from hmrouter.decide.policy import show_dollars
 from hmrouter.errors import InputError, NoRoute, UsageError
 from hmrouter.evidence.dataset import Dataset, hash_rank
 from hmrouter.probe.aims import Best, Frontier
-from hmrouter.probe.batch import Batch, Goal, Suggestion
+from hmrouter.probe.batch import Batch, ProbeGoal, Suggestion
 from hmrouter.probe.curves import Ability, Calibrate, Curves
 from hmrouter.probe.orders import CellKey
 from hmrouter.probe.posterior import Posterior
-from hmrouter.probe.select import MOST, Chosen, choose
+from hmrouter.probe.select import MOST, CellChoice, choose
 from hmrouter.probe.standing import Rate, Standing, Worth, gain_of
 from hmrouter.scorers.base import Belief
 from hmrouter.state import Bools
@@ -87,7 +87,7 @@ class Prober:
         *,
         budget: float | None = None,
         runs: int | None = None,
-        goal: Goal = Goal.BEST,
+        goal: ProbeGoal = ProbeGoal.BEST,
         pairs: Sequence[Route] = (),
         out: Collection[CellKey] = (),
         value: float = 1.0,
@@ -115,14 +115,14 @@ class Prober:
         )  # fmt: skip
 
     def outlook(
-        self, out: Collection[CellKey] = (), value: float = 1.0, horizon: int = 1000, goal: Goal = Goal.BEST
+        self, out: Collection[CellKey] = (), value: float = 1.0, horizon: int = 1000, goal: ProbeGoal = ProbeGoal.BEST
     ) -> list[Worth]:
         """What longer and longer batches are worth; empty where nothing is left to run.
 
         A few runs may be worth nothing where many are worth their price: alone they would not change the choice.
         """
         _require_stakes(value, horizon)
-        start, have, ahead = self._start(goal, (), out), list[Chosen](), list[Worth]()
+        start, have, ahead = self._start(goal, (), out), list[CellChoice](), list[Worth]()
         gained, budget = self._gained(start.aim) or 0.0, None if np.isnan(self._price).all() else np.inf
         for runs in OUTLOOK:
             more = choose(start.aim, start.free, self._order, self._price, budget, runs - len(have))
@@ -150,10 +150,10 @@ class Prober:
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _start(self, goal: Goal, pairs: Sequence[Route], out: Collection[CellKey]) -> _Start:
+    def _start(self, goal: ProbeGoal, pairs: Sequence[Route], out: Collection[CellKey]) -> _Start:
         """What is asked, as if the cells that are being run had come back, and what is left to run for it."""
         asked = self.among
-        if goal is Goal.PAIR:
+        if goal is ProbeGoal.PAIR:
             if not pairs:
                 raise UsageError("the goal 'pair' asks about certain pairs", hint="name_pairs")
             asked = [j for r in pairs if (j := self._at[r]) in self.among]
@@ -173,10 +173,10 @@ class Prober:
                 aim.imagine(task, route)
         return _Start(aim, free, asked, rates)
 
-    def _aim(self, goal: Goal, asked: list[int]) -> Best | Frontier | Calibrate:
-        if goal is Goal.PAIR:
+    def _aim(self, goal: ProbeGoal, asked: list[int]) -> Best | Frontier | Calibrate:
+        if goal is ProbeGoal.PAIR:
             return Calibrate(self._abilities(asked))
-        if goal is Goal.BEST:
+        if goal is ProbeGoal.BEST:
             return Best(self.posterior, asked)
         if not self._priced(asked):
             raise InputError("no cost of any pair is known, so there is no frontier of cost and success to ask for")
@@ -212,11 +212,11 @@ class Prober:
         """Those with a known cost."""
         return [j for j in some if np.isfinite(self._dollars[j])]
 
-    def _sum(self, chosen: Sequence[Chosen]) -> float | None:
+    def _sum(self, chosen: Sequence[CellChoice]) -> float | None:
         dollars = self._dollars[[c.route for c in chosen]]
         return None if np.isnan(dollars).any() else float(dollars.sum())
 
-    def _suggestion(self, cell: Chosen) -> Suggestion:
+    def _suggestion(self, cell: CellChoice) -> Suggestion:
         cost = self.costs[cell.route]
         return Suggestion(self.data.tasks[cell.task], self.routes[cell.route], cell.gain, cost.dollars, cost.basis)
 
@@ -256,7 +256,7 @@ class Prober:
             )
         return left
 
-    def _notes(self, start: _Start, chosen: Sequence[Chosen], runs: int | None) -> tuple[str, ...]:
+    def _notes(self, start: _Start, chosen: Sequence[CellChoice], runs: int | None) -> tuple[str, ...]:
         out, unknown = [], int(np.isnan(self._dollars[start.asked]).sum())
         if not start.free.any():
             out.append("every cell of these pairs and tasks was run or is being run; there is nothing left to suggest")

@@ -13,7 +13,7 @@ MOST = 1000
 """Runs in a batch: what is found out meanwhile makes a longer list useless."""
 
 
-class Chosen(NamedTuple):
+class CellChoice(NamedTuple):
     """One cell of a batch."""
 
     task: int
@@ -29,13 +29,13 @@ def choose(
     cost: Floats | None = None,
     budget: float | None = None,
     runs: int | None = None,
-) -> list[Chosen]:
+) -> list[CellChoice]:
     """The next cells among those that are `free` (tasks, routes), best first; the aim goes on from there.
 
     With a budget it is what a cell tells per dollar that counts, `cost` (routes,) being the dollars of one run. Of
     cells that tell the same, that of the task with the lowest `order` (tasks,) comes first.
     """
-    free, out = free.copy(), list[Chosen]()
+    free, out = free.copy(), list[CellChoice]()
     left = np.inf if budget is None else budget
     price = np.zeros(free.shape[1]) if cost is None or budget is None else cost
     while len(out) < min(MOST, runs if runs is not None else MOST):
@@ -54,7 +54,7 @@ def choose(
         task, column = int(tasks[first]), int(columns[first])
         route, before = int(told.routes[column]), told.of[column]
         after = max(before - told.variance[task, column], 0.0)
-        out.append(Chosen(task, route, float(np.sqrt(before) - np.sqrt(after))))
+        out.append(CellChoice(task, route, float(np.sqrt(before) - np.sqrt(after))))
         aim.imagine(task, route)
         free[task, route] = False
         left -= float(price[route])

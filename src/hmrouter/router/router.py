@@ -26,11 +26,11 @@ from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.history.families import own_families
 from hmrouter.history.public import believe, one_thread
 from hmrouter.history.records import Record
-from hmrouter.plan import ATTEMPTS, Goal, Verifier
+from hmrouter.plan import ATTEMPTS, Goal, VerifierErrors
 from hmrouter.plan.difficulty import Difficulty
 from hmrouter.router.file import brief, read_router_file, write_router_file
 from hmrouter.router.report import FitReport
-from hmrouter.router.snapshot import Asked, Snapshot
+from hmrouter.router.snapshot import PoolRequest, Snapshot
 from hmrouter.scorers.base import SCORERS, Scorer, Training
 from hmrouter.state import State
 from hmrouter.types import Decision, Evidence, HistorySources, Outcome, Plan, Route, Task
@@ -227,7 +227,7 @@ class Router:
             cost_weight=cost_weight, max_cost=max_cost, budget_per_task=budget_per_task, incumbent=incumbent,
             margin=margin,
         )  # fmt: skip
-        return self.snapshot.route_all(tasks, policy, Asked(pool, allow, deny), reference, top)
+        return self.snapshot.route_all(tasks, policy, PoolRequest(pool, allow, deny), reference, top)
 
     def plan(
         self,
@@ -239,7 +239,7 @@ class Router:
         deny: Iterable[str] = (),
         max_cost: float | None = None,
         goal: Goal | None = None,
-        verifier: Verifier | None = None,
+        verifier: VerifierErrors | None = None,
     ) -> Plan:
         """Attempts in order for a task, perhaps unknown: try, check with the verifier, stop at the first that passes.
 
@@ -249,8 +249,8 @@ class Router:
         policy = self.policy.given(max_cost=max_cost)
         budget = policy.budget_per_task
         default = Goal(policy.cost_weight) if budget is None else Goal(budget=budget)
-        asked = Asked(pool, allow, deny)
-        return self.snapshot.plan(task, policy, asked, goal or default, verifier or Verifier(), attempts)
+        asked = PoolRequest(pool, allow, deny)
+        return self.snapshot.plan(task, policy, asked, goal or default, verifier or VerifierErrors(), attempts)
 
     def evidence(self, route: Route) -> Evidence:
         """How many executions of the pair, of its model and of its harness the router knows."""

@@ -27,7 +27,7 @@ from hmrouter.features.base import Embedder
 from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.history.public import SuiteCounts, count_suites
 from hmrouter.history.records import Record
-from hmrouter.plan import ATTEMPTS, Goal, Planner, Verifier
+from hmrouter.plan import ATTEMPTS, Goal, Planner, VerifierErrors
 from hmrouter.plan.difficulty import Difficulty
 from hmrouter.recent import Recent
 from hmrouter.router.report import FitReport
@@ -40,8 +40,8 @@ KEPT_POOLS = 8
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a question is about, beside its task."""
+class PoolRequest:
+    """Which routes a question may choose from."""
 
     pool: Sequence[Route] | None = None
     """None: every route that the snapshot knows of."""
@@ -79,7 +79,7 @@ class Snapshot:
         self,
         tasks: Sequence[str | Task],
         policy: Policy,
-        asked: Asked,
+        asked: PoolRequest,
         reference: Sequence[str | Task] = (),
         top: int | None = None,
     ) -> list[Decision]:
@@ -103,7 +103,13 @@ class Snapshot:
         return chooser.decide(wanted, x, top, spending)
 
     def plan(
-        self, task: str | Task, policy: Policy, asked: Asked, goal: Goal, verifier: Verifier, attempts: int = ATTEMPTS
+        self,
+        task: str | Task,
+        policy: Policy,
+        asked: PoolRequest,
+        goal: Goal,
+        verifier: VerifierErrors,
+        attempts: int = ATTEMPTS,
     ) -> Plan:
         """Attempts in order; see `Router.plan`."""
         routes, wanted = self._routes(asked), as_task(task)
@@ -207,7 +213,7 @@ class Snapshot:
 
         return self._costs_of(routes, costs)
 
-    def _routes(self, asked: Asked) -> tuple[Route, ...]:
+    def _routes(self, asked: PoolRequest) -> tuple[Route, ...]:
         return select(self.pool if asked.pool is None else tuple(dict.fromkeys(asked.pool)), asked.allow, asked.deny)
 
     def _scorer_for(self, routes: Sequence[Route]) -> Scorer:

@@ -19,7 +19,7 @@ from hmrouter.bench.run.ray_engine import run_ray
 from hmrouter.bench.run.results_cache import ResultsCache
 from hmrouter.bench.run.unit_keys import UnitKeys
 from hmrouter.bench.run.vectors import keep_vectors
-from hmrouter.bench.run.work import Finished, Requests
+from hmrouter.bench.run.work import Requests, UnitResult
 from hmrouter.errors import UnknownName
 
 ENGINES = ("local", "ray")
@@ -42,7 +42,7 @@ class Watch(Protocol):
     def begins(self, todo: Sequence[Unit], cached: int) -> None:
         """Hear, before the first unit is run, what there is to do and how many units are finished already."""
 
-    def ended(self, finished: Finished) -> None:
+    def ended(self, finished: UnitResult) -> None:
         """Hear that a unit was run."""
 
 
@@ -60,11 +60,11 @@ def run(
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
     keys = UnitKeys(requests)
-    done: dict[Unit, Finished] = {}
+    done: dict[Unit, UnitResult] = {}
     for unit in units:
         rows = cache.get(keys.of(unit))
         if rows is not None:
-            done[unit] = Finished(unit, rows, cached=True)
+            done[unit] = UnitResult(unit, rows, cached=True)
     todo = [unit for unit in units if unit not in done]
     cached = len(done)
     if watch is not None:
@@ -83,7 +83,7 @@ def run(
 
 def _execute(
     engine: str, units: Sequence[Unit], requests: Requests, jobs: int, address: str | None
-) -> Generator[Finished, None, None]:
+) -> Generator[UnitResult, None, None]:
     if not units:
         return
     yield from run_local(units, requests, jobs) if engine == "local" else run_ray(units, requests, jobs, address)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from hmrouter.bench.run.work import Finished
+from hmrouter.bench.run.work import UnitResult
 
 
-def sentences(ended: Iterable[Finished]) -> list[str]:
+def sentences(ended: Iterable[UnitResult]) -> list[str]:
     """Write one sentence per experiment, reason and set of methods, with the benchmarks where it happened.
 
     >>> from hmrouter.bench.experiments.base import Unit
-    >>> sentences([Finished(Unit("routing", b, "hm", 0), [], "it broke") for b in ("one", "two")])
+    >>> sentences([UnitResult(Unit("routing", b, "hm", 0), [], "it broke") for b in ("one", "two")])
     ['routing: every method on one, two (2 units): it broke']
     """
     asked: dict[tuple[str, str], set[str]] = {}

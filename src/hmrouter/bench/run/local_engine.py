@@ -15,14 +15,14 @@ from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
 
 from hmrouter.bench.experiments.base import Unit
-from hmrouter.bench.run.work import Finished, Requests, run_unit
+from hmrouter.bench.run.work import Requests, UnitResult, run_unit
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 PATIENCE = 5.0
 """Seconds that a worker has to end when it is asked to."""
 
 
-def run_local(units: Sequence[Unit], requests: Requests, jobs: int) -> Iterator[Finished]:
+def run_local(units: Sequence[Unit], requests: Requests, jobs: int) -> Iterator[UnitResult]:
     """Give every worker a unit, and another whenever it has finished one."""
     queue = Queue(units)
     workers: list[Worker] = []
@@ -94,17 +94,17 @@ class Worker:
             with suppress(OSError):  # it is dead already, which `result` will see
                 self.connection.send(unit)
 
-    def result(self) -> Finished:
+    def result(self) -> UnitResult:
         """Wait for what came of its unit."""
         assert self.unit is not None
         try:
-            finished: Finished = self.connection.recv()
+            finished: UnitResult = self.connection.recv()
             return finished
         except (EOFError, OSError):
             self.process.join()
             code = self.process.exitcode or 0
             how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-            return Finished(self.unit, [], f"the process that did it {how}")
+            return UnitResult(self.unit, [], f"the process that did it {how}")
 
     def end(self) -> None:
         """End it now, whatever it does."""

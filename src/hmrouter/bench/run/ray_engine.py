@@ -11,11 +11,11 @@ from typing import Any
 from warnings import catch_warnings
 
 from hmrouter.bench.experiments.base import Unit
-from hmrouter.bench.run.work import Finished, Requests, run_unit
+from hmrouter.bench.run.work import Requests, UnitResult, run_unit
 from hmrouter.errors import HMRouterError, MissingExtra
 
 
-def run_ray(units: Sequence[Unit], requests: Requests, jobs: int, address: str | None) -> Iterator[Finished]:
+def run_ray(units: Sequence[Unit], requests: Requests, jobs: int, address: str | None) -> Iterator[UnitResult]:
     """One Ray task per unit; without an address, on a Ray that lives as long as the run."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns about GPUs that we do not use
@@ -46,7 +46,7 @@ def _connect(ray: Any, jobs: int, address: str | None) -> None:
         ) from e
 
 
-def _run(ray: Any, units: Sequence[Unit], requests: Requests) -> Iterator[Finished]:
+def _run(ray: Any, units: Sequence[Unit], requests: Requests) -> Iterator[UnitResult]:
     remote = ray.remote(max_retries=1)(run_unit)  # a machine may go away; a method that dies will again
     shared = ray.put(requests)
     waiting = {remote.remote(unit, shared): unit for unit in units}
@@ -57,4 +57,4 @@ def _run(ray: Any, units: Sequence[Unit], requests: Requests) -> Iterator[Finish
             try:
                 yield ray.get(ref)
             except ray.exceptions.RayError as e:
-                yield Finished(unit, [], f"the Ray task failed: {type(e).__name__}")
+                yield UnitResult(unit, [], f"the Ray task failed: {type(e).__name__}")

@@ -17,7 +17,7 @@ Requests = Mapping[str, RunRequest]
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class UnitResult:
     """Holds a unit that ended: with rows, or with the reason why not."""
 
     unit: Unit
@@ -27,7 +27,7 @@ class Finished:
     cached: bool = False
 
 
-def run_unit(unit: Unit, requests: Requests) -> Finished:
+def run_unit(unit: Unit, requests: Requests) -> UnitResult:
     """Do one unit on one thread, so that every engine gives the same numbers. It never raises."""
     from threadpoolctl import threadpool_limits
 
@@ -39,11 +39,11 @@ def run_unit(unit: Unit, requests: Requests) -> Finished:
             rows = EXPERIMENTS.load(unit.experiment)().run(unit, benchmark, request)
         # As they will be read from the cache and from results.json; NaN has no place there.
         rows = json.loads(json.dumps(rows, allow_nan=False))
-        return Finished(unit, rows, seconds=time.perf_counter() - start)
+        return UnitResult(unit, rows, seconds=time.perf_counter() - start)
     except HMRouterError as e:
-        return Finished(unit, [], _one_line(e))
+        return UnitResult(unit, [], _one_line(e))
     except (Exception, SystemExit) as e:  # a method may fail in any way; the run goes on and the report says so
-        return Finished(unit, [], f"{type(e).__name__}: {_one_line(e)}")
+        return UnitResult(unit, [], f"{type(e).__name__}: {_one_line(e)}")
 
 
 def _one_line(error: BaseException) -> str:

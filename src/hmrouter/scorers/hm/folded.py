@@ -33,7 +33,7 @@ BLOCK_ENTRIES = 65_536
 PLAIN_CELLS = 4_096
 
 
-class Kept(NamedTuple):
+class FoldedTerm(NamedTuple):
     """What `backward` needs from `forward`."""
 
     q: Floats
@@ -44,7 +44,7 @@ class Kept(NamedTuple):
     c: Floats
 
 
-def forward(q: Floats, a: Floats, v: Floats, eps: float = LN_EPS) -> tuple[Floats, Kept]:
+def forward(q: Floats, a: Floats, v: Floats, eps: float = LN_EPS) -> tuple[Floats, FoldedTerm]:
     """The term without its bias for q (tasks, d), a (rows, d), v = w * gain (d,): (tasks, rows)."""
     d = q.shape[1]
     vc = centred(v)
@@ -59,10 +59,10 @@ def forward(q: Floats, a: Floats, v: Floats, eps: float = LN_EPS) -> tuple[Float
         task, row = np.nonzero(low)
         mean[low], var[low], c[low] = _plain(q, a, vc, task, row, eps)
     inverse = 1.0 / np.sqrt(var, out=var)
-    return c * inverse, Kept(q, a, vc, mean, inverse, c)
+    return c * inverse, FoldedTerm(q, a, vc, mean, inverse, c)
 
 
-def backward(g: Floats, kept: Kept) -> tuple[Floats, Floats, Floats]:
+def backward(g: Floats, kept: FoldedTerm) -> tuple[Floats, Floats, Floats]:
     """Gradients of sum(g * term) with respect to q, a and v."""
     q, a, vc, mean, inverse, c = kept
     d = q.shape[1]

@@ -20,13 +20,13 @@ from hmrouter.types import Route
 
 Bools = NDArray[np.bool_]
 SAMPLE = 100_000
-"""Cells that the per-task term is learned from and judged on, of whole tasks drawn at random."""
+"""FitCells that the per-task term is learned from and judged on, of whole tasks drawn at random."""
 ROUNDS = 3
 """Times that it is cross-fitted, each with other folds, unless the first shows that nothing is gained."""
 
 
 @dataclass(frozen=True)
-class Cells:
+class FitCells:
     """All that was seen, as a scorer holds it: cells (task, route, score) and the vectors of the tasks."""
 
     x: Floats
@@ -85,7 +85,7 @@ class Cells:
         return raw, term
 
 
-def cross_fitted(cells: Cells, whole: Pooled) -> tuple[Floats, Floats, Gain]:
+def cross_fitted(cells: FitCells, whole: Pooled) -> tuple[Floats, Floats, Gain]:
     """Of every cell, its pooled prediction by a fit without its task; the term of those in the sample; its gain."""
     everything = np.ones(len(cells.score), dtype=bool)
     if cells.tasks < ENOUGH or cells.x.shape[1] == cells.suites:  # too little to tell, or no text to go by

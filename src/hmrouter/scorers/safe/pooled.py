@@ -59,8 +59,12 @@ class Pooled:
         cov: Floats,
         prior: Prior,
         never: Recent[tuple[Route, ...], Conditional] | None = None,
+        prior_inverse: Floats | None = None,
     ) -> None:
-        """`never`: what is remembered of routes never run, from another posterior with the same routes and prior."""
+        """`never`: what is remembered of routes never run, from another posterior with the same routes and prior.
+
+        `prior_inverse`: of the routes' prior covariance, if it is at hand.
+        """
         self.routes = tuple(routes)
         self.dims = dims
         self.mean = mean
@@ -68,6 +72,7 @@ class Pooled:
         self.prior = prior
         self._at = {route: dims + i for i, route in enumerate(self.routes)}
         self._never = Recent[tuple[Route, ...], Conditional](REMEMBERED) if never is None else never
+        self._known_inverse = prior_inverse
         self._pools = Recent[tuple[Route, ...], Effects](REMEMBERED)
 
     # -- learning -----------------------------------------------------------------------------------------------
@@ -113,8 +118,8 @@ class Pooled:
         precision[of_x, of_x] = x.T @ (x * (n - om * n * n)[:, None])
         precision /= s2
         precision[range(dims), range(dims)] += 1.0 / (prior.shares.x * prior.variance)
-        if used:
-            precision[of_route, of_route] += _inverse(prior.cov(used, used))
+        prior_inverse = _inverse(prior.cov(used, used)) if used else np.zeros((0, 0))
+        precision[of_route, of_route] += prior_inverse
         rhs = np.concatenate([x.T @ (y_task * (1.0 - om * n)), y_route - c.T @ (om * y_task)]) / s2
         mean, cov = np.zeros(len(rhs)), np.zeros((len(rhs), len(rhs)))
         if len(rhs):
@@ -123,7 +128,7 @@ class Pooled:
             inverse = cho_solve(factor, np.eye(len(rhs)))
             cov = np.ascontiguousarray((inverse + inverse.T) / 2.0)
         mean[of_route] += expected
-        return cls(used, dims, mean, cov, prior)
+        return cls(used, dims, mean, cov, prior, prior_inverse=prior_inverse)
 
     def after(self, added: CellChange, x: Floats, routes: Sequence[Route]) -> Self:
         """The posterior with what one more outcome added, on a task with vector x. Scales and features stay."""
@@ -198,14 +203,15 @@ class Pooled:
     def state(self) -> State:
         """The posterior, as it is now."""
         meta = {"routes": [str(r) for r in self.routes], "dims": self.dims, "prior": self.prior.to_dict()}
-        return State({"mean": self.mean, "cov": self.cov}, meta)
+        return State({"mean": self.mean, "cov": self.cov, "prior_inverse": self._prior_inverse}, meta)
 
     @classmethod
     def from_state(cls, state: State, belief: Belief | None = None) -> Self:
         """What `state` described; the belief that the prior rests on comes from whoever keeps it."""
         m = state.meta
         routes = [Route.parse(r) for r in m["routes"]]
-        return cls(routes, m["dims"], state.arrays["mean"], state.arrays["cov"], Prior.from_dict(m["prior"], belief))
+        prior, arrays = Prior.from_dict(m["prior"], belief), state.arrays
+        return cls(routes, m["dims"], arrays["mean"], arrays["cov"], prior, prior_inverse=arrays.get("prior_inverse"))
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -223,15 +229,18 @@ class Pooled:
         run = np.flatnonzero(at >= 0)
         mean[run], with_all[run] = self.mean[at[run]], self.cov[at[run]]
         never = tuple(routes[i] for i in new.tolist())
-        expected, by, left = self._never(never, lambda: self._conditional(never))
+        expected, by, left = self._conditional_of(never)
         mean[new] = expected + by @ self.mean[self.dims :]
         with_all[new] = by @ self.cov[self.dims :]
         return Effects(mean, with_all, at, by, left)
 
+    def _conditional_of(self, never: tuple[Route, ...]) -> Conditional:
+        return self._never(never, lambda: self._conditional(never))
+
     def _conditional(self, never: tuple[Route, ...]) -> Conditional:
         """Effects of routes never run: a constant, `by` @ those that were run, and a rest of covariance `left`."""
         cross = self.prior.cov(never, self.routes)
-        by = cross @ _inverse(self.prior.cov(self.routes, self.routes)) if self.routes else cross
+        by = cross @ self._prior_inverse
         constant = self.prior.mean(never) - by @ self.prior.mean(self.routes)
         return constant, by, self.prior.cov(never, never) - by @ cross.T
 
@@ -244,11 +253,31 @@ class Pooled:
         cov[:old, :old] = self.cov
         cov[old, :old] = cov[:old, old] = of.with_all[0]
         cov[old, old] = of.var[0]
-        return type(self)((*self.routes, route), self.dims, np.append(self.mean, of.mean), cov, self.prior)
+        mean, inverse = np.append(self.mean, of.mean), self._inverse_with(route)
+        return type(self)((*self.routes, route), self.dims, mean, cov, self.prior, prior_inverse=inverse)
+
+    @property
+    def _prior_inverse(self) -> Floats:
+        inverse = self._known_inverse
+        if inverse is None:  # after loading; the same whoever of several threads makes it
+            inverse = _inverse(self.prior.cov(self.routes, self.routes)) if self.routes else np.zeros((0, 0))
+            self._known_inverse = inverse
+        return inverse
+
+    def _inverse_with(self, route: Route) -> Floats:
+        """The inverse of the prior covariance with one more route, by its Schur complement: no new factorisation."""
+        _, of_route, rest = self._conditional_of((route,))
+        by, left, n = of_route[0], float(rest[0, 0]), len(self.routes)
+        out = np.empty((n + 1, n + 1))
+        out[:n, :n] = self._prior_inverse
+        out[:n, :n] += np.multiply.outer(by, by / left)
+        out[:n, n] = out[n, :n] = -by / left
+        out[n, n] = 1.0 / left
+        return out
 
     def _moved(self, mean: Floats, cov: Floats) -> Self:
         """The same routes with another posterior."""
-        return type(self)(self.routes, self.dims, mean, cov, self.prior, self._never)
+        return type(self)(self.routes, self.dims, mean, cov, self.prior, self._never, self._known_inverse)
 
 
 @dataclass(frozen=True)
@@ -307,7 +336,7 @@ def take_away(cov: Floats, root: Floats) -> None:
 def _inverse(matrix: Floats) -> Floats:
     from scipy.linalg import cho_factor, cho_solve
 
-    return np.asarray(cho_solve(cho_factor(matrix, lower=True), np.eye(len(matrix))))
+    return np.ascontiguousarray(cho_solve(cho_factor(matrix, lower=True), np.eye(len(matrix))))
 
 
 def _gram(c: Any) -> Floats:

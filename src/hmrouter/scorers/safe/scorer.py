@@ -18,7 +18,7 @@ from hmrouter.evidence.ledger import Ledger
 from hmrouter.history.belief import SuiteBelief
 from hmrouter.scorers.base import Z90, Prediction, Scorer, Training, require_dims
 from hmrouter.scorers.safe.calibration import Calibration, expected_rate, too_few
-from hmrouter.scorers.safe.cross_fit import Cells, cross_fitted
+from hmrouter.scorers.safe.cross_fit import FitCells, cross_fitted
 from hmrouter.scorers.safe.gain import Gain
 from hmrouter.scorers.safe.per_task import PerTask
 from hmrouter.scorers.safe.pooled import Effects, Pooled
@@ -71,7 +71,7 @@ class Safe(Scorer):
         x, routes, fade = self.ledger_.vectors(), self.ledger_.routes, self.ledger_.fade()
         # Tasks in the order of their hashes: which ones are left out together does not depend on when they came.
         _, group = np.unique(self.ledger_.keys[task], return_inverse=True)
-        cells = Cells(x, len(self.suites_), routes, task, route, score, fade, group, self.belief_)
+        cells = FitCells(x, len(self.suites_), routes, task, route, score, fade, group, self.belief_)
         everything = np.ones(len(score), dtype=bool)
         self.per_task_, self.gain_, self.calibration_ = None, Gain(), Calibration()
         self.run_ = frozenset(routes[i] for i in np.unique(route).tolist())

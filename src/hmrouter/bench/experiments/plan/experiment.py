@@ -29,7 +29,7 @@ from hmrouter.bench.methods import REFERENCES
 from hmrouter.costs import RouteCosts
 from hmrouter.errors import InputError
 from hmrouter.evidence.dataset import Dataset, Split, hash_rank
-from hmrouter.plan.verifier import Verifier
+from hmrouter.plan.verifier import VerifierErrors
 from hmrouter.scorers.base import Training
 from hmrouter.state import Floats
 
@@ -39,7 +39,7 @@ LAMBDAS = (0.0, *(float(f"{v:.3g}") for v in np.geomspace(1e-3, 30.0, 35)))
 FOLDS = 5
 POINT = 0.3
 """What a point of accuracy below Fixed counts for in the choice of lambda, as a share of Fixed's cost."""
-PERFECT, NOISY = Verifier(), Verifier(0.05, 0.05)
+PERFECT, NOISY = VerifierErrors(), VerifierErrors(0.05, 0.05)
 VERIFIERS = {"perfect": PERFECT, "5%/5%": NOISY}
 
 
@@ -102,20 +102,20 @@ class Side:
         self._known = predict("fixed", training, x_test, test)
         self._order = tie_order(training.data)
 
-    def sequences(self, method: str, weights: Sequence[float], verifier: Verifier) -> dict[float, Any]:
+    def sequences(self, method: str, weights: Sequence[float], verifier: VerifierErrors) -> dict[float, Any]:
         """Decide for a method on each test task: attempts in order, or for `single` shares of routes."""
         o = self.outlook
         if method == "single":
             return {w: choose(o.merit - w * o.dollars, o.available, self._order) for w in weights}
         return dict(o.sequences(method, weights, verifier))
 
-    def real(self, method: str, made: Any, verifier: Verifier) -> Sums:
+    def real(self, method: str, made: Any, verifier: VerifierErrors) -> Sums:
         """Replay what `sequences` decided: its real accuracy and cost."""
         if method == "single":
             return self._chosen(made, self.outlook.success)[1]
         return self.outlook.replayed(made, verifier)
 
-    def promised(self, method: str, made: Any, verifier: Verifier) -> Sums:
+    def promised(self, method: str, made: Any, verifier: VerifierErrors) -> Sums:
         """Give what the method expects of what `sequences` decided."""
         if method == "single":
             return self._chosen(made, self.outlook.success)[0]
@@ -167,7 +167,7 @@ def _learned(split: Split, request: RunRequest, sources: tuple[Benchmark, ...]) 
 
 
 def _cross_validated(
-    folds: Sequence[Side], method: str, weights: Sequence[float], verifier: Verifier
+    folds: Sequence[Side], method: str, weights: Sequence[float], verifier: VerifierErrors
 ) -> dict[float, Sums | None]:
     made = [side.sequences(method, weights, verifier) for side in folds]
     return {w: _added([s.real(method, m[w], verifier) for s, m in zip(folds, made, strict=True)]) for w in weights}

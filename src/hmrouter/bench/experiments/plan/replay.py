@@ -21,7 +21,7 @@ from hmrouter.evidence.dataset import Dataset
 from hmrouter.plan.difficulty import Difficulty, passed
 from hmrouter.plan.goal import Goal
 from hmrouter.plan.steps import Steps
-from hmrouter.plan.verifier import Verifier
+from hmrouter.plan.verifier import VerifierErrors
 from hmrouter.scorers.base import Scorer, Training
 from hmrouter.state import Bools, Floats, Ints
 
@@ -93,7 +93,7 @@ class Outlook:
         out[self.test.cells.task, self.test.cells.route] = passed(self.test.cells)
         return out
 
-    def sequences(self, method: str, cost_weights: Sequence[float], verifier: Verifier) -> dict[float, Sequences]:
+    def sequences(self, method: str, cost_weights: Sequence[float], verifier: VerifierErrors) -> dict[float, Sequences]:
         """Plan a method's attempts on each judged task, for each weight of cost."""
         out: dict[float, Sequences] = {weight: [] for weight in cost_weights}
         for i in self.judged:
@@ -108,7 +108,7 @@ class Outlook:
                 out[weight].append(tuple(routes[found].tolist()))
         return out
 
-    def promised(self, method: str, sequences: Sequences, verifier: Verifier) -> Sums:
+    def promised(self, method: str, sequences: Sequences, verifier: VerifierErrors) -> Sums:
         """Sum what a method expects of its sequences."""
         success = cost = attempts = 0.0
         for i, sequence in zip(self.judged, sequences, strict=True):
@@ -120,7 +120,7 @@ class Outlook:
             attempts += sum(p.reached for p in prefixes)
         return Sums(len(sequences), success, cost, attempts)
 
-    def replayed(self, sequences: Sequences, verifier: Verifier) -> Sums:
+    def replayed(self, sequences: Sequences, verifier: VerifierErrors) -> Sums:
         """Sum what the sequences came to when they are replayed."""
         score, dollars = dense(self.test), np.nan_to_num(dense(self.test, "cost"))
         accuracy = cost = attempts = 0.0
@@ -135,7 +135,7 @@ class Outlook:
                 reach *= verifier.false_fail * p + (1.0 - verifier.false_pass) * (1.0 - p)
         return Sums(len(sequences), accuracy, cost, attempts)
 
-    def _steps(self, method: str, task: int, routes: Ints, verifier: Verifier) -> Steps:
+    def _steps(self, method: str, task: int, routes: Ints, verifier: VerifierErrors) -> Steps:
         d = self.difficulty
         if method == "plan_independent":
             p = d.passing(self.merit[task, routes])
