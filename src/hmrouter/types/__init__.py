@@ -1,0 +1,20 @@
+"""The values that everything else speaks in. Frozen, typed, validated where they are made."""
+
+from hmrouter.types.decisions import Attempt, Candidate, Candidates, Decision, Evidence, Plan
+from hmrouter.types.outcomes import DEFAULT_SUITE, HistorySources, Outcome, Route, Status, Task, text_hash
+
+__all__ = [
+    "DEFAULT_SUITE",
+    "Attempt",
+    "Candidate",
+    "Candidates",
+    "Decision",
+    "Evidence",
+    "HistorySources",
+    "Outcome",
+    "Plan",
+    "Route",
+    "Status",
+    "Task",
+    "text_hash",
+]

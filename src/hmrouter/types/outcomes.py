@@ -1,0 +1,172 @@
+"""Tasks, routes and outcomes. Frozen, typed, validated where they are made."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from hmrouter.errors import InvalidOutcome, UsageError
+
+DEFAULT_SUITE = "default"
+
+
+def text_hash(text: str) -> str:
+    """What identifies a text: tasks known by it alone, cached vectors, stores that keep no texts.
+
+    >>> text_hash("Fix the failing CI job")[:16]
+    'c923006d4049edfa'
+    """
+    # surrogatepass: half a character, as it comes out of broken JSON, is a text too.
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Status(StrEnum):
+    """What an execution's ending says about its route."""
+
+    OK = "ok"
+    """It ran to its end; the score counts."""
+    INFRA_ERROR = "infra_error"
+    """The machinery failed; it says nothing about the route and never counts as a failure."""
+    UNKNOWN = "unknown"
+    """The log does not tell; it does not count either."""
+
+
+class HistorySources(StrEnum):
+    """Which other suites have a say about a workload."""
+
+    NONE = "none"
+    STORE = "store"
+    """Those of the same store."""
+    PUBLIC = "public"
+    """Tables of published results: the shipped one and a user's own."""
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Route:
+    """One (model, harness) pair.
+
+    >>> Route.parse("claude-code:claude-opus-4-5")
+    Route(model='claude-opus-4-5', harness='claude-code')
+    >>> str(Route(model="qwen3:8b", harness="codex"))
+    'codex:qwen3:8b'
+    """
+
+    model: str
+    harness: str
+
+    def __post_init__(self) -> None:
+        if not self.model or not self.harness:
+            raise UsageError(f"a route needs a model and a harness, got {self.harness!r}:{self.model!r}")
+        if ":" in self.harness:
+            raise UsageError(f"harness {self.harness!r} contains a colon, which separates harness and model")
+
+    @classmethod
+    def parse(cls, text: str) -> Route:
+        """Read `harness:model`, split at the first colon."""
+        harness, colon, model = text.partition(":")
+        if not (colon and harness.strip() and model.strip()):
+            raise UsageError(f"{text!r} is not a route; write harness:model, for example claude-code:claude-opus-4-5")
+        return cls(model=model.strip(), harness=harness.strip())
+
+    def __str__(self) -> str:
+        return f"{self.harness}:{self.model}"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What an agent is asked to do. `(suite, id)` identifies it; the text may be missing.
+
+    >>> Task.of_text("Fix the failing CI job").id
+    'c923006d4049edfa'
+    """
+
+    id: str
+    suite: str = DEFAULT_SUITE
+    text: str = ""
+    meta: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
+    text_hash: str = field(default="", compare=False)
+    """Of a text that is not kept: what its cached vector is found by. Empty where the text itself is there."""
+
+    @classmethod
+    def of_text(cls, text: str, suite: str = DEFAULT_SUITE) -> Task:
+        """A task known by its text only: its id is the text's hash."""
+        return cls(id=text_hash(text)[:16], suite=suite, text=text)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What identifies the task across suites."""
+        return (self.suite, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One execution (or the mean of several) of a task on a route.
+
+    >>> Outcome(Task("t1"), Route("gpt-5", "codex"), score=1.0, cost=0.42).score
+    1.0
+    """
+
+    task: Task
+    route: Route
+    score: float | None
+    """Success in [0, 1]; soft scores are welcome. None where there is no verdict (never with status ok)."""
+    n_trials: int = 1
+    """How many executions the score is the mean of; 0: the source counted an absent run as a failure."""
+    status: Status = Status.OK
+    cost: float | None = None
+    """US dollars, as the source reports them; None if unknown."""
+    cost_is_route_mean: bool = False
+    """True where the source gives only the mean cost of the route, not of this task."""
+    token_cost: float | None = None
+    """US dollars recomputed from the tokens at list prices; kept apart from what the source reports."""
+    input_tokens: int | None = None
+    """Prompt tokens, cached ones included."""
+    cached_tokens: int | None = None
+    """Those of the prompt tokens that were read from a cache."""
+    output_tokens: int | None = None
+    seconds: float | None = None
+    when: datetime | None = None
+    source: str = ""
+    """Where the record comes from: a log format, a benchmark, a service."""
+    run: str = ""
+    """Which run of the source."""
+    trial: str = ""
+    """Which of several executions of the same cell in that run."""
+    model_version: str = ""
+    """The source's own spelling of the model where it says more than the canonical name: a date, a revision."""
+    harness_version: str = ""
+    dataset_version: str = ""
+    """Version and split of the data set that the task comes from."""
+
+    def __post_init__(self) -> None:
+        if not self.task.id:
+            raise InvalidOutcome("task id is empty; every outcome needs one")
+        if self.score is None:
+            if self.status is Status.OK:
+                raise InvalidOutcome("score is missing; give a number from 0 to 1, or status infra_error or unknown")
+        elif not 0.0 <= self.score <= 1.0:  # also refuses NaN
+            raise InvalidOutcome(f"score {self.score} is outside 0 to 1")
+        if self.n_trials < 0:
+            raise InvalidOutcome(f"n_trials {self.n_trials} is negative")
+        for name in ("cost", "token_cost", "seconds"):
+            value = getattr(self, name)
+            if value is not None and not (value >= 0.0 and math.isfinite(value)):
+                raise InvalidOutcome(f"{name} {value} is not a finite number of at least 0")
+        for name in ("input_tokens", "cached_tokens", "output_tokens"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise InvalidOutcome(f"{name} {value} is negative")
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str, str, str]:
+        """The natural key: a second import of the same record has the same one."""
+        return (
+            self.task.suite, self.source, self.run, self.task.id,
+            self.route.model, self.route.harness, self.trial,
+        )  # fmt: skip
