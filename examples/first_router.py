@@ -5,7 +5,7 @@
 It writes `first.db` and `first.hmr` into the current folder.
 """
 
-from hmrouter import Dataset, Outcome, OutcomeStore, Route, Router, Task
+from hmrouter import Outcome, OutcomeStore, Route, Router, Task
 
 CLAUDE_CODE = Route("claude-opus-4-5", "claude-code")
 CODEX = Route("gpt-5", "codex")
@@ -28,7 +28,7 @@ def main() -> None:
     with OutcomeStore("sqlite:///first.db") as store:
         report = store.add(outcomes)
         print(f"{report.new} new outcomes, {report.known} known already")
-        router = Router().fit(Dataset(store.outcomes()))
+        router = Router().fit_store(store)  # as `hmrouter train` does
 
         # A pool may hold pairs that were never run: here each model in each harness. The default scorer is careful with
         # them: they come first only if they are probably better than what was run.

@@ -9,7 +9,7 @@ import numpy as np
 
 from hmrouter.costs.by_text import TextFactor
 from hmrouter.costs.cost import Cost, spent
-from hmrouter.costs.shrunk import LEAST, ExpectedMean, Shrunk, Variances, spread_of
+from hmrouter.costs.estimates import LEAST, ExpectedMean, Shrunk, Variances, spread_of
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.evidence.means import RouteMeans
 from hmrouter.state import Array, Bools, Floats, State

@@ -11,7 +11,8 @@ import numpy as np
 
 from hmrouter.costs import Cost
 from hmrouter.decide.budgets import Spending, weight_for
-from hmrouter.decide.policy import Policy, Ranking, known_dollars, name_ranks
+from hmrouter.decide.policy import Policy
+from hmrouter.decide.ranking import Ranking, known_dollars, name_ranks
 from hmrouter.decide.uncertainty import Draws, probability_above
 from hmrouter.recent import Recent
 from hmrouter.scorers.base import Prediction, Scorer

@@ -10,20 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from hmrouter.costs import Cost
+from hmrouter.decide.ranking import Ranking, best_first, known_dollars, name_ranks
 from hmrouter.errors import NoRoute, UsageError
 from hmrouter.state import Floats, Ints
 from hmrouter.types import Route
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """Feasible routes by their position in the pool, best first."""
-
-    order: Ints
-    value: Floats
-    """Per route of the pool, what was maximised."""
-    excluded: dict[str, int]
-    """How many routes fell to which constraint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +93,7 @@ class Policy:
         if not feasible.any():
             raise self._refusal(routes, dollars)
         value = np.asarray(success, dtype=np.float64) - weight * np.where(unknown, 0.0, dollars)
-        kept = np.flatnonzero(feasible)
-        price = np.where(unknown, np.inf, dollars)[kept]
-        order = kept[np.lexsort((names[kept], price, -value[kept]))]
+        order = best_first(value, dollars, names, feasible)
         return Ranking(order, value, {reason: n for reason, n in excluded.items() if n})
 
     def leaves_incumbent(self, gain: float, probability: float | None) -> bool:
@@ -138,14 +126,3 @@ def show_dollars(value: float) -> str:
     return "$" + (
         f"{value:.2f}" if round(value, 2) >= 0.1 else np.format_float_positional(value, 2, fractional=False, trim="-")
     )
-
-
-def known_dollars(costs: Sequence[Cost]) -> Floats:
-    """Expected dollars as an array, NaN where they are not known."""
-    return np.array([np.nan if c.dollars is None else c.dollars for c in costs], dtype=np.float64)
-
-
-def name_ranks(routes: Sequence[Route]) -> Ints:
-    """The place of each route in the order of their names."""
-    names = np.array([str(route) for route in routes], dtype=object)
-    return np.argsort(np.argsort(names, kind="stable"), kind="stable").astype(np.int64)
