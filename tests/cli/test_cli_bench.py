@@ -37,7 +37,8 @@ def test_a_run_and_the_same_again(cli: Cli, data: Path, tmp_path: Path) -> None:
     first = cli("bench", "run", "routing", "--data", "data", *QUICKLY)
     assert first.returncode == 0, first.stderr
     assert "| benchmark | random | fixed | oracle |" in first.stdout
-    assert first.stderr.splitlines() == [
+    said = [line for line in first.stderr.splitlines() if " units done, " not in line]  # which a slow machine says
+    assert said == [
         "6 units to do, 2 of them fits: 3 methods on 2 splits",
         "6 units computed, 0 from the cache",
         "Everything: out/index.html, out/report.html, out/table.md, out/results.json",
