@@ -1,4 +1,4 @@
-"""The command line's tree."""
+"""Build the tree of commands."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ COMMANDS = {
     "bench": "bench:app",
     "demo": "demo:demo",
 }
-"""The module of each, and the function or the group of functions in it."""
+"""For each command its module, and the function or group of commands in it."""
 
 
 def tree(first: str = "") -> typer.Typer:
-    """All commands; only the one that is asked for, where the first word of a command line is one."""
+    """Build the command line: all commands, or only the one that `first`, the first word typed, names."""
     app = typer.Typer(
         name="hmrouter",
         no_args_is_help=True,

@@ -1,4 +1,4 @@
-"""What commands that ask about a task have in common: their options, the task, and the router that answers."""
+"""Options, task, pool and router of the commands that ask about a task."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from hmrouter.store import OutcomeStore
 
 TEXT_LIMIT = 2**20
-"""Characters of a task."""
+"""The most characters that a task may have."""
 MOST_COUNTED = 20_000
-"""Outcomes of a store that are counted one by one to see whether a router is old."""
+"""The most outcomes of a store that are counted one by one to see whether a router is out of date."""
 
 RouterFile = Annotated[
     str | None,
@@ -54,7 +54,7 @@ Elsewhere = Annotated[
 
 
 def asked_task(text: str, suite: str | None) -> Task:
-    """The task that is asked about; - stands for standard input."""
+    """Make the task that is asked about; `-` stands for standard input."""
     task = Task.of_text(given_text(text, "the task").strip(), DEFAULT_SUITE if suite is None else suite)
     if len(task.text) > TEXT_LIMIT:
         raise InputError(f"the task has {len(task.text):,} characters; the limit is {TEXT_LIMIT:,}, as in logs")
@@ -62,7 +62,7 @@ def asked_task(text: str, suite: str | None) -> Task:
 
 
 def asked_pool(file: Path | None) -> tuple[Route, ...] | None:
-    """The routes of a pool file, None without one."""
+    """Read the routes of a pool file; None without a file."""
     from hmrouter.decide.pool import read_pool
 
     if file is not None and not os.path.lexists(file):
@@ -76,7 +76,7 @@ def asked_pool(file: Path | None) -> tuple[Route, ...] | None:
 def asked_router(
     router: str | None, history: HistorySources | None, suite: str | None, store: str, embedder: str = "lsa"
 ) -> tuple[Router, bool]:
-    """The router that answers, and whether it is untrained: made of the store and of other suites, without a file."""
+    """Return the router that answers, and whether it is untrained: made of the store and other suites, no file."""
     from hmrouter.router import Router
 
     if router is None and not os.path.lexists(DEFAULT_ROUTER):
@@ -96,7 +96,7 @@ def asked_router(
 
 
 def stale(router: Router, file: str, store: OutcomeStore, address: str) -> str:
-    """What to say about a router when the store has more outcomes of its suites than it knows; else nothing."""
+    """Say that a router is out of date when the store has more outcomes of its suites than it knows; else nothing."""
     from hmrouter.store.database import parse, shown
 
     known = sum(router.evidence(route).pair for route in router.pool_)  # with those that it observed later
@@ -129,7 +129,7 @@ def stale(router: Router, file: str, store: OutcomeStore, address: str) -> str:
 
 
 def _soon(store: str) -> str:
-    """The address, with which a database that does not answer is not waited for."""
+    """Return the store's address with a short timeout, so that a database that does not answer is not waited for."""
     if not store.startswith("postgres") or "connect_timeout" in store:
         return store
     return f"{store}{'&' if '?' in store else '?'}connect_timeout=2"

@@ -1,4 +1,4 @@
-"""How far a benchmark run is, on standard error: a live table at a terminal, else a line now and then."""
+"""Show on standard error how far a benchmark run is: a live table at a terminal, else a line now and then."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 Kind = tuple[str, str]
 """Experiment and method."""
 FIRST_FEW = 8
-"""Units after which the time left is worth saying."""
+"""Units that must have ended before the time left is estimated."""
 QUIET_SECONDS = 30.0
-"""Not at a terminal: a line this often."""
+"""Seconds between two lines where there is no terminal."""
 
 
 class BenchProgress:
@@ -75,7 +75,7 @@ class BenchProgress:
             self._live.start()
 
     def ended(self, finished: UnitResult) -> None:
-        """One more unit has ended."""
+        """Count one more unit that has ended, and show it."""
         kind = (finished.unit.experiment, finished.unit.method)
         self._done[kind] += 1
         if finished.error:
@@ -91,7 +91,7 @@ class BenchProgress:
             say(f"{self._done.total():,} of {self._total.total():,} units done, {self._left()}")
 
     def _left(self) -> str:
-        """How long the rest takes, from what units of each kind took and how many ran at once."""
+        """Estimate how long the rest takes, from how long units of each kind took and how many ran at once."""
         spent, measured = sum(self._seconds.values()), self._measured.total()
         if measured < FIRST_FEW or spent <= 0:
             return "time left not yet known"

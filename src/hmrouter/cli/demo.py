@@ -93,7 +93,7 @@ def demo(
 
 
 def _typed() -> str:
-    """What to type for this command: its name, or its path where the shell would not find it by name."""
+    """Return how to call this command: its name, or its path where the shell would not find it by name."""
     ours = sys.argv[0]
     found = shutil.which("hmrouter")
     if Path(ours).name != "hmrouter" or (found and os.path.realpath(found) == os.path.realpath(ours)):

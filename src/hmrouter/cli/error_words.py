@@ -1,4 +1,4 @@
-"""Errors, and why routes were left out, in the words of the command line: options for arguments, commands to type."""
+"""Say errors, and why routes were left out, in the words of the command line: its options and commands."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ ADVICE: Mapping[str, str] = {
     "skip_bad": "--skip-bad imports the rest",
     "widen_pool": "give at least one pair, for example with --pool",
 }
-"""Of those in `hmrouter.errors`, what a command or an option says better."""
+"""Advice by hint, instead of that in `hmrouter.errors`, where a command or an option says it better."""
 
 OPTIONS: Mapping[str, str] = {"attempts": "--k", "expire_days": "--expire"}
-"""Arguments whose option has another name."""
+"""Options whose name is not that of their argument."""
 
 REASONS: Mapping[str, str] = {"over max_cost": "over --max-cost"}
-"""Why routes were left out of a ranking, where an option is the reason."""
+"""Reasons for leaving out routes, where an option is the reason."""
 
 
 def in_words(error: HMRouterError) -> str:
-    """The error as the command line says it.
+    """Say an error in the words of the command line.
 
     >>> from hmrouter.errors import NoRoute, UsageError
     >>> in_words(UsageError("is not a finite number of at least 0", argument="max_cost", value=-1.0))
@@ -56,7 +56,7 @@ def in_words(error: HMRouterError) -> str:
 
 
 def as_option(argument: str) -> str:
-    """The option that an argument comes from.
+    """Return the option that an argument comes from.
 
     >>> as_option("budget_per_task"), as_option("attempts")
     ('--budget-per-task', '--k')

@@ -1,4 +1,4 @@
-"""`--half-life`: how fast evidence fades, said on the command line or set in the store."""
+"""The option `--half-life`: how fast evidence fades, as the command line says or as set in the store."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Option = Annotated[
 
 
 def chosen(option: str | None, in_store: Mapping[str, float]) -> HalfLife:
-    """The half-lives to learn with: as the option says; for suites that it does not name, as set in the store.
+    """Return the half-lives to learn with: as the option says; for suites that it does not name, as set in the store.
 
     >>> chosen(None, {"a": 90.0}), chosen("30", {"a": 90.0}), chosen("off", {"a": 90.0})
     ({'a': 90.0}, 30.0, None)
@@ -47,7 +47,7 @@ def require_suites(option: str | None, suites: Collection[str]) -> None:
 
 
 def lines(half_life: Mapping[str, float]) -> Iterator[str]:
-    """What is said about it, a line for each suite."""
+    """Say the half-life of each suite, a line for each."""
     for suite, days in half_life.items():
         yield f"Evidence of suite {suite} fades: half-life {days:g} days."
 

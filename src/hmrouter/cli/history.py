@@ -22,7 +22,7 @@ app = typer.Typer(
     help="Results of other suites, which inform a suite with few outcomes or none. Example: hmrouter history list",
 )
 MOST_SHOWN = 20
-"""How many rows of a table that cannot be used are told one by one."""
+"""How many unusable rows of a table are reported one by one."""
 TRAINED = "A router that is trained already knows nothing of this change until: hmrouter train"
 
 
@@ -141,7 +141,7 @@ def _summary(tables: HistoryTables, name: str) -> dict[str, Any]:
 def router_of_history(
     history: HistorySources, suite: str | None, store: str = DEFAULT_STORE, embedder: str = "lsa"
 ) -> Router:
-    """A router without training one: own outcomes of the store, if there is one, and what is known from elsewhere."""
+    """Make a router without a router file: from own outcomes in the store, if any, and results of other suites."""
     from hmrouter.errors import InputError
     from hmrouter.router import Router
     from hmrouter.workload import Workload
@@ -163,7 +163,7 @@ def router_of_history(
 
 
 def opened_store(store: str, timeout: float = 300.0) -> AbstractContextManager[OutcomeStore | None]:
-    """The store; nothing where it is the default one and not there, as before the first import.
+    """Open the store; give None where it is the default one and not there, as before the first import.
 
     `timeout`: seconds to wait for another writer.
     """

@@ -1,4 +1,4 @@
-"""Logs into the store, one by one: what `hmrouter import` does with each."""
+"""Import logs into the store, one by one, for `hmrouter import`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from hmrouter.store import OutcomeStore
 from hmrouter.types import text_hash
 
 EMBEDDED_AT_A_TIME = 512
-"""Texts that are held in memory for the embedder."""
+"""Texts that the embedder is given at a time."""
 REMEMBERED = 50_000
 """Texts whose vectors are not asked for again while a log is read."""
 
 
 @dataclass
 class ImportJob:
-    """How every log of the command is imported."""
+    """Imports every log of one command, with the same settings."""
 
     kept: OutcomeStore
     rows: RefusedRows
@@ -91,7 +91,7 @@ def _distinct_texts(part: Log, request: Request) -> Iterator[str]:
 
 
 def _counter(show: Callable[[int, int | None], None]) -> Callable[[int], None]:
-    """Batches into a running total."""
+    """Turn a progress bar that takes totals into one that takes the size of each batch."""
     total = 0
 
     def count(n: int) -> None:
@@ -103,6 +103,6 @@ def _counter(show: Callable[[int, int | None], None]) -> Callable[[int], None]:
 
 
 def _told(path: str, error: HMRouterError) -> str:
-    """The error on one line that names its log."""
+    """Say an error on one line that names its log."""
     text = " ".join(in_words(error).split())
     return text if path in text else f"{path}: {text}"

@@ -25,9 +25,9 @@ FORMATS = (
     "benchmark, harbor, terminal-bench, inspect, openhands-index, openhands-output, swebench-report, swebench-site, "
     "hal-site, hal-upload, workspace-bench, parquet, jsonl, csv"
 )
-"""What help says: text, as the readers take long to import."""
+"""The formats as help shows them, written out, as the readers take long to import."""
 PLACES = 5
-"""How many places of refused records are told per reason."""
+"""How many places of refused records are shown per reason."""
 
 
 def import_logs(
@@ -117,7 +117,7 @@ def import_logs(
 
 
 def _known_runs(store: str) -> set[tuple[str, str]]:
-    """Source and run of what is in the store; none where it is not there yet, and is not made by this."""
+    """Return source and run of everything in the store; nothing where there is no store yet, which is not made here."""
     from hmrouter.store import OutcomeStore
 
     with suppress(HMRouterError), OutcomeStore(store, create=False) as kept:

@@ -1,4 +1,4 @@
-"""Files that were imported before, under another name or with other content: their rows count twice."""
+"""Warn of files that were imported before, under another name or with other content: their rows count twice."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Collection, Iterator
 
 HASHED = re.compile(r"[0-9a-f]{16}")
-"""How a run is called that has no name of its own: by what its file holds."""
+"""The name of a run that has none of its own: a hash of its file."""
 
 
 def repeats(before: Collection[tuple[str, str]], now: Collection[tuple[str, str]]) -> Iterator[str]:
-    """What to say of runs that came in, given the (source, run) of those that were there before and are now.
+    """Warn of new runs that repeat others, given the (source, run) of those in the store `before` the import and `now`.
 
     >>> next(repeats({("runs", "67a10a1afcfd142c")}, {("copy", "67a10a1afcfd142c")})).partition(",")[0]
     'copy holds what was imported as runs'

@@ -1,4 +1,4 @@
-"""What an import did and what a store holds, in words for people and as a document for scripts."""
+"""Report an import and the contents of a store, in words for people and as a document for scripts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from hmrouter.store import AddReport, Summary
 
 SHOWN = 8
-"""How many of a list are told; the JSON document has all."""
+"""How many items of a list are shown; the JSON document has all."""
 
 
 @dataclass
 class Tally:
-    """What was read, counted on its way to the store. It grows with the routes, not with the outcomes."""
+    """Counts outcomes on their way to the store. It grows with the routes, not with the outcomes."""
 
     routes: Counter[Route] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -30,7 +30,7 @@ class Tally:
     """Outcomes whose cost is `reported` by the log, known `from_tokens` only, or `unknown`."""
 
     def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-        """The same outcomes, counted."""
+        """Pass the outcomes on, counting them."""
         for outcome in outcomes:
             self.routes[outcome.route] += 1
             self.statuses[outcome.status.value] += 1
@@ -38,13 +38,13 @@ class Tally:
             yield outcome
 
     def add(self, other: Tally) -> None:
-        """Count what another one counted."""
+        """Add the counts of another tally."""
         self.routes += other.routes
         self.statuses += other.statuses
         self.costs += other.costs
 
     def to_dict(self) -> dict[str, Any]:
-        """For `--json`."""
+        """Return the counts for `--json`."""
         return {
             "outcomes": self.routes.total(),
             "routes": len(self.routes),
@@ -55,7 +55,7 @@ class Tally:
         }
 
     def lines(self) -> list[str]:
-        """For people."""
+        """Say the counts in lines for people."""
         if not (total := self.routes.total()):
             return []
         read, cost = self.to_dict(), self.costs
@@ -70,19 +70,22 @@ class Tally:
 
 @dataclass
 class LogReport:
-    """What came of one log."""
+    """The result of importing one log."""
 
     path: str
     format: str
     tally: Tally
     refusals: Refusals
     added: AddReport | None = None
-    """None where the log was refused."""
+    """The store's report; None where the log was refused."""
     error: str = ""
-    """Why it was refused."""
+    """Why the log was refused; empty where it was not."""
 
     def line(self) -> str:
-        """`runs.csv: 96 outcomes, 90 new, 6 known already (csv: 24 tasks on 4 routes, 100.0% of the grid)`."""
+        """Say in one line how many outcomes came of the log.
+
+        `runs.csv: 96 outcomes, 90 new, 6 known already (csv: 24 tasks on 4 routes, 100.0% of the grid)`.
+        """
         added = self.added
         assert added is not None, "a refused log has an error, not a line"
         parts = [counted(added.new + added.known, "outcome"), f"{added.new:,} new"]
@@ -94,7 +97,7 @@ class LogReport:
         return f"{self.path}: {', '.join(parts)} ({self.format}{grid})"
 
     def reasons(self) -> list[tuple[str, int, list[str]]]:
-        """Why records were refused: the reason, how many, and the first places."""
+        """List why records were refused: the reason, how many, and the first places."""
         found = []
         for reason, n in self.refusals.reasons.most_common():
             told = [m.removesuffix(f": {reason}") for m in self.refusals.first if m.endswith(f": {reason}")]
@@ -102,7 +105,7 @@ class LogReport:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """For `--json`."""
+        """Return the log's result for `--json`."""
         out: dict[str, Any] = {"path": self.path, "format": self.format}
         if (added := self.added) is not None:
             out |= {
@@ -118,30 +121,30 @@ class LogReport:
 
 @dataclass
 class ImportReport:
-    """What came of an import: its logs, and what a person should know beside them."""
+    """The result of an import: its logs, and what a person should know beside them."""
 
     names: Names
     notes: Notes
     dry_run: bool = False
     logs: list[LogReport] = field(default_factory=list)
     store: Summary | None = None
-    """What the store holds now; None where nothing was added to it."""
+    """Counts of the store after the import; None where nothing was added to it."""
     refused_file: str | None = None
-    """Where the refused records are."""
+    """Path of the file with the refused records, if one was written."""
 
     @property
     def imported(self) -> list[LogReport]:
-        """The logs that were taken."""
+        """The logs that were imported."""
         return [log for log in self.logs if log.added is not None]
 
     @property
     def refused(self) -> list[LogReport]:
-        """The logs that were not."""
+        """The logs that were refused."""
         return [log for log in self.logs if log.added is None]
 
     @property
     def total(self) -> Tally:
-        """What the imported logs held, together."""
+        """The counts of all imported logs together."""
         tally = Tally()
         for log in self.imported:
             tally.add(log.tally)
@@ -167,7 +170,7 @@ class ImportReport:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For `--json`."""
+        """Return the import's result for `--json`."""
         notes = self.notes
         return {
             "dry_run": self.dry_run,
@@ -185,7 +188,7 @@ class ImportReport:
         }  # fmt: skip
 
     def lines(self) -> Iterator[str]:
-        """The end of the summary, below the lines of the logs."""
+        """Say the totals, to be printed below the lines of the logs."""
         yield from self.total.lines()
         if self.dry_run:
             yield "Dry run: nothing was written."
@@ -193,7 +196,7 @@ class ImportReport:
             yield from store_lines(self.store)
 
     def remarks(self) -> Iterator[str]:
-        """What is no error, but should not go by unseen."""
+        """List the warnings and notes: no errors, but a person should see them."""
         notes = self.notes
         if differing := sum(log.added.differing for log in self.imported if log.added):
             yield (
@@ -220,7 +223,7 @@ class ImportReport:
 
 
 def some(items: list[str]) -> str:
-    """The first few of a list.
+    """Name the first few of a list, and say how many more there are.
 
     >>> some(["a", "b"])
     'a, b'
@@ -238,7 +241,7 @@ def density(cells: int, tasks: int, routes: int) -> float | None:
 
 
 def store_dict(summary: Summary) -> dict[str, Any]:
-    """What a store holds, for `--json`."""
+    """Return the contents of a store for `--json`."""
     return {
         "outcomes": summary.outcomes, "tasks": summary.tasks, "texts": summary.texts, "routes": summary.routes,
         "runs": summary.runs, "cells": summary.cells,
@@ -251,7 +254,7 @@ def store_dict(summary: Summary) -> dict[str, Any]:
 
 
 def store_lines(summary: Summary) -> list[str]:
-    """What a store holds, for people."""
+    """Say the contents of a store in lines for people."""
     grid = f"; {_filled(summary)} of the grid is filled" if summary.cells else ""
     return [
         f"The store holds {counted(summary.outcomes, 'outcome')} of {counted(summary.tasks, 'task')} on "
@@ -260,7 +263,7 @@ def store_lines(summary: Summary) -> list[str]:
 
 
 def _filled(grid: AddReport | Summary) -> str:
-    """The density in per cent, rounded down: a grid with a gap is not 100% full."""
+    """Say the density in per cent, rounded down: a grid with a gap is not 100% full."""
     return f"{1000 * grid.cells // (grid.tasks * grid.routes) / 10}%"
 
 

@@ -32,7 +32,7 @@ SHOWN = 3
 
 
 class Kind(StrEnum):
-    """What a name is of."""
+    """The kinds of names: of models and of harnesses."""
 
     MODEL = "model"
     HARNESS = "harness"
@@ -48,7 +48,7 @@ class NameRow:
     name: str
     outcomes: int
     known: bool
-    """Whether a table of names has it."""
+    """Whether a table of names has this name."""
     merged_into: str | None
     looks_like: list[str]
     """Names in the store, and for a new name also known ones, that may be the same thing; nearest first."""
@@ -141,12 +141,12 @@ def split(
 
 
 def known_names(names: Names, kind: str) -> Collection[str]:
-    """The canonical names of one kind that the tables have."""
+    """Return the canonical names of one kind that the tables have."""
     return names.known_models if kind == Kind.MODEL else names.known_harnesses
 
 
 def name_rows(stored: Mapping[str, int], known: Collection[str], merged: Mapping[str, str]) -> list[NameRow]:
-    """What is to be said about each stored name; a name that is merged already resembles nothing any more.
+    """Describe each stored name in a row; a name that is merged already resembles nothing any more.
 
     >>> [(row.name, row.looks_like) for row in name_rows({"codex": 9, "open-hand": 1}, ["codex", "openhands"], {})]
     [('codex', []), ('open-hand', ['openhands'])]
@@ -176,7 +176,7 @@ def _table(title: str, rows: list[NameRow]) -> Table:
 
 
 def _address(context: typer.Context, store: str) -> str:
-    """The store of a subcommand: `names --store URL merge ...` means what `names merge ... --store URL` means."""
+    """Return the store of a subcommand: `names --store URL merge ...` means `names merge ... --store URL`."""
     above = context.parent
     typed_here = _typed(context.get_parameter_source("store"))
     if above is not None and not typed_here and _typed(above.get_parameter_source("store")):

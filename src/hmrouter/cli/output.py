@@ -1,4 +1,4 @@
-"""What the commands share: where output goes, progress bars, and options with the same meaning everywhere."""
+"""Output and options that all commands share: tables, JSON, messages, progress bars, `--store` and `--json`."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ DEFAULT_ROUTER = "router.hmr"
 UNLIMITED = 100_000
 """Characters in a line where nothing has to fit: wider than any table."""
 NARROWEST = 40
-"""Characters below which lines are longer than the terminal, which breaks them itself."""
+"""Least width that output is fitted to; a narrower terminal breaks the lines itself."""
 GAP = 2
 """Characters between two columns."""
 
 
 def say(message: str) -> None:
-    """A message for the person at the terminal."""
+    """Write a message for the person at the terminal to standard error."""
     sys.stderr.write(f"{message}\n")
 
 
 def print_json(document: Any) -> None:
-    """The one JSON document of `--json`; pure ASCII where the output is not Unicode."""
+    """Print the one JSON document of `--json`; pure ASCII where the output is not Unicode."""
     unicode = sys.stdout.encoding.lower().replace("-", "") == "utf8"
     sys.stdout.write(json.dumps(document, ensure_ascii=not unicode, indent=2) + "\n")
 
 
 def given_text(argument: str, what: str) -> str:
-    """A text argument, or standard input for `-`."""
+    """Return a text argument, or standard input for `-`."""
     try:
         text = sys.stdin.buffer.read().decode() if argument == "-" else argument
         text.encode()  # an argument that was not Unicode holds what cannot be encoded
@@ -60,7 +60,7 @@ def given_text(argument: str, what: str) -> str:
 
 
 def console() -> Console:
-    """Standard output for people, as wide as the terminal; a file or a pipe has no width, unless COLUMNS gives one."""
+    """Open standard output for people, as wide as the terminal; a file has no width, unless COLUMNS gives one."""
     from rich.console import Console
 
     out = Console(highlight=False, markup=False, emoji=False)  # names are not markup
@@ -72,7 +72,7 @@ def console() -> Console:
 
 
 def table(title: str, *columns: str, least: Sequence[str] = ()) -> Table:
-    """A table whose first column is text and the rest numbers. It is never cropped.
+    """Make a table whose first column is text and the rest numbers. It is never cropped.
 
     Where it does not fit, names are broken after a colon and lists after a comma; then the columns `least` are left
     out, in that order, and it is said how to see them; at last each row becomes a paragraph.
@@ -90,7 +90,7 @@ def table(title: str, *columns: str, least: Sequence[str] = ()) -> Table:
 
 
 def _fitted(title: str, whole: Table, least: Sequence[str], room: int) -> Iterator[RenderableType]:
-    """What is printed of a table where so many characters are beside each other."""
+    """Lay out a table for lines of `room` characters."""
     from rich.text import Text
 
     columns = [Column(str(c.header), tuple(map(str, c.cells)), c.justify) for c in whole.columns]
@@ -109,7 +109,7 @@ def _fitted(title: str, whole: Table, least: Sequence[str], room: int) -> Iterat
 
 
 def _rows(columns: Sequence[Column], room: int) -> Table:
-    """The table, with its widest columns broken until it fits."""
+    """Make a table whose widest columns are broken until it fits."""
     from rich import box
     from rich.table import Table
 
@@ -126,7 +126,7 @@ def _rows(columns: Sequence[Column], room: int) -> Table:
 
 
 def _paragraphs(columns: Sequence[Column], room: int) -> str:
-    """Each row as its name and a line per column, or two where one is too narrow."""
+    """Write each row as its name and a line per column, or two lines where one is too narrow."""
     first, rest = columns[0], columns[1:]
     width = max((_width(c.name) for c in rest), default=0)
     lines = []
@@ -143,7 +143,7 @@ def _paragraphs(columns: Sequence[Column], room: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as it would be with room enough."""
+    """A column of a table, before it is broken to fit."""
 
     header: str
     cells: tuple[str, ...]
@@ -156,17 +156,17 @@ class Column:
 
     @property
     def width(self) -> int:
-        """With nothing broken."""
+        """Width with nothing broken."""
         return max(_width(text) for text in (self.header, *self.cells))
 
     @property
     def least_width(self) -> int:
-        """With everything broken that may be."""
+        """Width with everything broken that may be."""
         return max(_width(broken(text, 1)) for text in (self.header, *self.cells))
 
 
 def broken(text: str, width: int) -> str:
-    """A text in lines that are no wider than `width` if possible: names break after a colon, lists after a comma.
+    """Break a text into lines no wider than `width` if possible: names after a colon, lists after a comma.
 
     >>> broken("openhands:claude-opus-4-5", 20)
     'openhands:\\nclaude-opus-4-5'
@@ -193,7 +193,7 @@ def _width(text: str) -> int:
 
 @contextmanager
 def progress(label: str, unit: str = "") -> Iterator[Callable[[int, int | None], None]]:
-    """A progress bar on standard error; call what it gives with (done, total or None). Silent when not a terminal."""
+    """Show a progress bar on standard error, if that is a terminal; call what it gives with (done, total or None)."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -207,12 +207,12 @@ def progress(label: str, unit: str = "") -> Iterator[Callable[[int, int | None],
 
 
 def percent(fraction: float | None, digits: int = 1) -> str:
-    """A fraction as a percentage, a dash where there is none."""
+    """Write a fraction as a percentage, a dash where there is none."""
     return "-" if fraction is None else f"{100 * fraction:.{digits}f}"
 
 
 def dollars(value: float | None, guessed: bool = False) -> str:
-    """Dollars, a dash where they are not known; `guessed`: not from the pair's own runs.
+    """Write dollars, a dash where they are not known, and `~` before a cost that is `guessed`.
 
     >>> dollars(0.5), dollars(0.5, guessed=True), dollars(None, guessed=True)
     ('$0.50', '~$0.50', '-')

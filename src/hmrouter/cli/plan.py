@@ -1,4 +1,4 @@
-"""`hmrouter plan`: a task into attempts in order, for whoever can check what an attempt gives."""
+"""`hmrouter plan`: plan attempts at a task, for whoever can check the answer of each."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from hmrouter.cli.output import (
     table,
 )
 from hmrouter.cli.words import counted
-from hmrouter.types import Attempt, Plan
+from hmrouter.types import Plan
 
 if TYPE_CHECKING:
     from hmrouter.router import Router
 
 SELDOM = 0.005
-"""An attempt that is started less often is not worth a line in the table."""
+"""Attempts that are started with a lower probability than this are not in the table."""
 
 
 def plan(
@@ -102,7 +102,7 @@ def plan(
 
 
 def _notes(router: Router, untrained: bool) -> list[str]:
-    """What a plan rests on, where that is not much."""
+    """Say how little a plan rests on, where that is so."""
     report, notes = router.report_, list[str]()
     own = counted(report.outcomes, "own run")
     if untrained:
@@ -114,8 +114,10 @@ def _notes(router: Router, untrained: bool) -> list[str]:
 
 
 def _show(plan: Plan) -> None:
+    from hmrouter.costs.cost import is_guess
+
     shown = [a for a in plan.attempts if a.reached >= SELDOM]
-    last, sure, guessed = shown[-1], plan.interval is not None, any(map(_guessed, shown))
+    last, sure, guessed = shown[-1], plan.interval is not None, any(is_guess(a.cost_basis) for a in shown)
     title = (
         f"Plan: {percent(last.plan_success)}% success for {dollars(last.plan_cost, guessed)} "
         f"with {counted(len(shown), 'attempt')} at most"
@@ -127,7 +129,7 @@ def _show(plan: Plan) -> None:
     out = table(title, *columns, least=("90% of\ncost", "90%\ninterval"))
     for number, a in enumerate(shown, start=1):
         cells = [str(a.evidence.pair) if a.observed else "never", percent(a.reached), percent(a.success)]
-        cells += [dollars(a.cost, _guessed(a)), percent(a.plan_success)]
+        cells += [dollars(a.cost, is_guess(a.cost_basis)), percent(a.plan_success)]
         cells += [_span(a.plan_interval, lambda v: percent(v, 0))] * sure
         cells += [dollars(a.plan_cost), *[_span(a.plan_cost_interval, dollars)] * priced]
         out.add_row(f"{number}. {a.route}", *cells)
@@ -136,11 +138,6 @@ def _show(plan: Plan) -> None:
         say(f"not shown: {counted(seldom, 'attempt')} more, started in less than {percent(SELDOM)}% of cases (--json)")
     for reason, n in plan.excluded.items():
         say(f"left out: {counted(n, 'route')} ({REASONS.get(reason, reason)})")
-
-
-def _guessed(attempt: Attempt) -> bool:
-    """Whether its cost is not that of the pair's own runs."""
-    return attempt.cost is not None and attempt.cost_basis != "route"
 
 
 def _span(interval: tuple[float, float] | None, write: Callable[[float], str]) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(invoke_without_command=True, help="Which executions to buy next. Example: hmrouter probe --budget 20")
 
 LOOKAHEAD = 10
-"""Runs of the batch that `status` looks ahead to where certain pairs are asked about."""
+"""How many runs `status` looks ahead where certain pairs are asked about."""
 Suite = Annotated[str | None, typer.Option("--suite", help="Which suite; needed where the store has several.")]
 MaxCost = Annotated[float | None, typer.Option("--max-cost", help="Cap on a pair's expected dollars per run.")]
 Tasks = Annotated[Path | None, typer.Option("--tasks", help="Folder of Harbor tasks, or a file with one id per line.")]
@@ -38,7 +38,7 @@ Expire = Annotated[float, typer.Option("--expire", help="Days after which a run 
 Value = Annotated[float, typer.Option("--value", help="Dollars that a solved task is worth.")]
 Horizon = Annotated[int, typer.Option("--horizon", help="How many tasks the choice will serve.")]
 ORDERS = Path("probe-orders.jsonl")
-"""The book where it is kept unless told otherwise."""
+"""The default file of the book of orders."""
 
 
 @app.callback()
@@ -236,7 +236,7 @@ def _goal(named: str | None, asked: ProbeOptions) -> ProbeGoal:
 
 
 def _require_nothing_before(context: typer.Context) -> None:
-    """Options in front of a subcommand would say nothing to it."""
+    """Refuse options in front of a subcommand, which would ignore them."""
     from hmrouter.errors import UsageError
 
     for parameter in context.command.params:
@@ -247,7 +247,7 @@ def _require_nothing_before(context: typer.Context) -> None:
 
 
 def _require_apart(named: dict[str, Path | None]) -> None:
-    """No file may be written over another that is read or written here."""
+    """Refuse to write a file over another that is read or written here."""
     from hmrouter.errors import UsageError
 
     seen: dict[Path, str] = {}
@@ -257,7 +257,7 @@ def _require_apart(named: dict[str, Path | None]) -> None:
 
 
 def _file(store: str) -> Path | None:
-    """Where a store lies, if it is a file."""
+    """Return the path of a store, if it is a file."""
     kind, _, path = store.partition(":///")
     return Path(path) if kind.startswith("sqlite") and path else None
 

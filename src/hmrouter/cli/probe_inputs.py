@@ -1,4 +1,4 @@
-"""What `hmrouter probe` looks at: a suite's outcomes, the tasks and routes that may be run, what is known elsewhere."""
+"""Gather the inputs of `hmrouter probe`: a suite's outcomes, its tasks, the pool, and results of other suites."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProbeOptions:
-    """The options that say what is looked at."""
+    """The options of `hmrouter probe` that select its inputs."""
 
     store: str
     suite: str | None
@@ -45,23 +45,23 @@ class ProbeOptions:
 
 @dataclass(frozen=True, slots=True)
 class ProbeInputs:
-    """What there is."""
+    """The inputs of `hmrouter probe`, ready to ask."""
 
     suite: str
     prober: Prober
     pairs: tuple[Route, ...]
-    """Those that are asked about, if certain ones are."""
+    """The pairs that are asked about; empty where the whole pool is."""
     done: Collection[CellKey]
     failures: Mapping[CellKey, int]
     """How many outcomes without a score there are of each cell."""
     folders: dict[str, Path] | None
     basis: str
-    """What it rests on, in a line."""
+    """A line that says how many runs and results the answer rests on."""
     notes: tuple[str, ...]
 
 
 def gather(asked: ProbeOptions) -> ProbeInputs:
-    """Read the store, the tasks and the tables, and put them together."""
+    """Read the store, the tasks and the tables of results, and make a prober of them."""
     from hmrouter.costs import RouteCosts
     from hmrouter.decide.pool import select
     from hmrouter.history.public import Background, believe
@@ -103,7 +103,7 @@ def gather(asked: ProbeOptions) -> ProbeInputs:
 
 
 def _general(routes: Iterable[Route]) -> tuple[Route, ...]:
-    """Those that can be given any task."""
+    """Return the routes whose harness can be given any task."""
     from hmrouter.features.descriptions import HarnessDescriptions
 
     known = HarnessDescriptions()
@@ -111,7 +111,7 @@ def _general(routes: Iterable[Route]) -> tuple[Route, ...]:
 
 
 def _suite(asked: str | None, kept: OutcomeStore | None, tasks_given: bool) -> str:
-    """The suite that is meant; tasks of a suite without outcomes have to be named."""
+    """Return the suite that is meant; tasks of a suite without outcomes have to be named."""
     there = {} if kept is None else kept.suites()
     if asked is None and len(there) > 1:
         raise UsageError(f"the store has {len(there)} suites; choose one with --suite: {', '.join(sorted(there))}")
@@ -132,7 +132,7 @@ def _count(failures: Counter[CellKey], outcome: Outcome) -> None:
 
 
 def _names(file: Path | None) -> list[str]:
-    """One task's id per line."""
+    """Read a file with one task id per line."""
     if file is None:
         return []
     try:
@@ -147,8 +147,11 @@ def _names(file: Path | None) -> list[str]:
 
 
 def _asked_pairs(asked: ProbeOptions, base: Sequence[Route]) -> tuple[Route, ...]:
-    """The pairs that are asked about: one by name, those of a new model with the pool's harnesses, of a new harness
-    with its models. Names are taken as written where the pool has them so, else in their canonical form."""
+    """Return the pairs that are asked about.
+
+    One by name, those of a new model with the pool's harnesses, of a new harness with the pool's models. Names are
+    taken as written where the pool has them so, else in their canonical form.
+    """
     from hmrouter.decide.pool import canonical_route
     from hmrouter.names import canonical_harness, canonical_model
 

@@ -1,4 +1,4 @@
-"""How `hmrouter probe` says things: to people, and as JSON."""
+"""Show the answers of `hmrouter probe`, to people and as JSON."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from hmrouter.probe.standing import Rate, Standing, Worth
 
 SHOWN = 20
-"""Runs in the table; files hold all of them."""
+"""The most runs that the table shows; files hold all of them."""
 
 
 def show_batch(batch: Batch, given: ProbeInputs, notes: list[str], files: list[Path]) -> None:
-    """The suggested runs as a table, what they are worth, and what to do next."""
+    """Print the suggested runs as a table, their worth, and what to do next."""
+    from hmrouter.costs.cost import is_guess
+
     rows = table(f"Next runs on {given.suite}", "task", "pair", "tells, points", "cost")
     for s in batch.suggestions[:SHOWN]:
-        cost = dollars(s.cost, guessed=s.cost_basis != "route")
+        cost = dollars(s.cost, guessed=is_guess(s.cost_basis))
         rows.add_row(s.task.id, str(s.route), f"{100 * s.gain:.2f}", cost)
     if batch.suggestions:
         console().print(rows)
@@ -51,23 +53,23 @@ def show_batch(batch: Batch, given: ProbeInputs, notes: list[str], files: list[P
 
 
 def worth_json(worth: Worth) -> dict[str, Any]:
-    """What a batch is worth."""
+    """Return the worth of a batch for `--json`."""
     return asdict(worth) | {"dollars": worth.dollars}
 
 
 def rates_json(rates: Sequence[Rate]) -> list[dict[str, Any]]:
-    """Success rates of routes, by name."""
+    """Return success rates of routes for `--json`."""
     return [asdict(rate) | {"route": str(rate.route)} for rate in rates]
 
 
 def standing_json(standing: Standing) -> dict[str, Any]:
-    """Who leads, and how sure that is."""
+    """Return who leads, and how sure that is, for `--json`."""
     both = rates_json([rate for rate in (standing.leader, standing.challenger) if rate is not None])
     return asdict(standing) | {"leader": both[0], "challenger": both[1] if len(both) > 1 else None}
 
 
 def narrower(more: int, back: int, after: Rate) -> str:
-    """What the runs to come will make of an interval."""
+    """Say how wide a pair's interval will be after the runs to come."""
     if not more + back:
         return ""
     runs = counted(more + back, "more run")

@@ -1,4 +1,4 @@
-"""The file of records that `hmrouter import --skip-bad` leaves out."""
+"""Write the file of records that `hmrouter import --skip-bad` leaves out."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from hmrouter.files import replacing, sole_writer
 
 
 class RefusedRows:
-    """The records that were left out, for a person to correct; written in one step when all is read."""
+    """Collects the records that were left out, for a person to correct; writes them in one step when all is read."""
 
     def __init__(self, path: Path | None) -> None:
-        """Without a path they are not kept."""
+        """Without a path, records are not kept."""
         self._path = path
         self._stack = ExitStack()
         self._spool: IO[bytes] | None = None
@@ -37,13 +37,13 @@ class RefusedRows:
                 self.finish()
 
     def add(self, row: dict[str, Any]) -> None:
-        """Keep one."""
+        """Keep one record."""
         if self._spool is not None:
             self._spool.write(as_json(row).encode() + b"\n")
 
     @contextmanager
     def of_one_log(self) -> Iterator[None]:
-        """Around the reading of a log: if that is refused whole, its bad records are not among those left out."""
+        """Undo what is added in this block if it fails: of a log that is refused whole, no record is left out alone."""
         before = self._spool.tell() if self._spool is not None else 0
         try:
             yield
@@ -54,7 +54,7 @@ class RefusedRows:
             raise
 
     def finish(self) -> str | None:
-        """Write the file, if there is anything to write; where it is."""
+        """Write the file, if there is anything to write, and return its path."""
         if self._path is None or self._spool is None or not self._spool.tell():
             return None
         self._spool.seek(0)
@@ -64,7 +64,7 @@ class RefusedRows:
 
 
 def as_json(row: dict[str, Any]) -> str:
-    """A refused record on one line; what JSON has no value for, as text.
+    """Write a refused record as one line of JSON; values that JSON lacks become text.
 
     >>> as_json({"error": "no", "record": {"id": b"a", "day": date(2026, 1, 31)}})
     '{"error": "no", "record": {"id": "a", "day": "2026-01-31"}}'

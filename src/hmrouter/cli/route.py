@@ -1,4 +1,4 @@
-"""`hmrouter route`: a task into a choice."""
+"""`hmrouter route`: choose a pair for a task."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from hmrouter.cli.output import (
     table,
 )
 from hmrouter.cli.words import counted
-from hmrouter.types import Candidate, Decision
+from hmrouter.types import Decision
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
 EVIDENCE = "runs of pair /\nmodel / harness"
 EVIDENCE_AND_MORE = "runs here, suites elsewhere"
-"""Where other suites have a say: the same, and how many of them report the pair."""
+"""The header where other suites have a say: the column then also counts those that report the pair."""
 LEAST = ("90% of\ncost", EVIDENCE, EVIDENCE_AND_MORE, "best\n%", "90%\ninterval")
-"""Columns that a narrow terminal does without, in this order."""
+"""Columns that are left out on a narrow terminal, in this order."""
 
 
 def route(
@@ -117,7 +117,7 @@ def route(
 
 
 def basis(router: Router, decision: Decision) -> str:
-    """What a decision without a trained router rests on, in a line."""
+    """Say in a line what a decision without a trained router rests on."""
     elsewhere = router.elsewhere(decision)
     return f"{router.report_.outcomes:,} own runs only" if elsewhere is None else str(elsewhere.background)
 
@@ -125,7 +125,7 @@ def basis(router: Router, decision: Decision) -> str:
 def public_answer(
     text: str, allow: Sequence[str] = (), max_cost: float | None = None, top: int = 5
 ) -> tuple[Decision, SeenElsewhere | None]:
-    """The first answer of a fresh installation: from the shipped results alone, whatever else there is."""
+    """Give the first answer of a fresh installation: from the shipped results alone, whatever else there is."""
     from hmrouter.history.public import shipped
     from hmrouter.router import Router
 
@@ -156,7 +156,9 @@ def show(decision: Decision, elsewhere: SeenElsewhere | None = None, as_json: bo
 
 
 def candidates(decision: Decision, title: str, elsewhere: SeenElsewhere | None = None) -> Table:
-    """The ranked candidates of a decision, with their evidence; `legend` says what the columns are."""
+    """Make the table of a decision's ranked candidates, with their evidence; `legend` explains its columns."""
+    from hmrouter.costs.cost import is_guess
+
     weighed = _weighed(decision)
     sure = decision.interval is not None
     evidence = EVIDENCE_AND_MORE if _told(elsewhere) else EVIDENCE
@@ -169,7 +171,7 @@ def candidates(decision: Decision, title: str, elsewhere: SeenElsewhere | None =
         low, high = c.interval or (None, None)
         cells = [percent(c.success)]
         cells += [f"{percent(low, 0)} to {percent(high, 0)}", percent(c.p_best, 0)] * sure
-        cells.append(dollars(c.cost, guessed=_rough(c)))
+        cells.append(dollars(c.cost, guessed=is_guess(c.cost_basis, c.cost_interval)))
         around = "-" if c.cost_interval is None else "-".join(dollars(v).removeprefix("$") for v in c.cost_interval)
         cells += [around] * priced
         cells += [f"{c.value:.3f}"] * weighed
@@ -182,7 +184,9 @@ def candidates(decision: Decision, title: str, elsewhere: SeenElsewhere | None =
 
 
 def legend(decision: Decision, elsewhere: SeenElsewhere | None = None) -> Iterator[str]:
-    """What the columns of `candidates` are, as far as their headers do not say it."""
+    """Explain the columns of `candidates`, as far as their headers do not."""
+    from hmrouter.costs.cost import is_guess
+
     weight = decision.cost_weight
     per_dollar = f", less {weight:.3g} per dollar of cost" if weight else ""
     if any(c.p_best is not None for c in decision.ranked):
@@ -195,14 +199,14 @@ def legend(decision: Decision, elsewhere: SeenElsewhere | None = None) -> Iterat
             yield f"ranked by: what the scorer {decision.scorer!r} goes by{per_dollar}"
         else:
             yield f"ranked by: success{', less a margin for pairs never run' * bool(differs)}{per_dollar}"
-    if any(map(_rough, decision.ranked)):
+    if any(is_guess(c.cost_basis, c.cost_interval) for c in decision.ranked):
         yield "~: a cost that is not from the pair's own runs"
     if _told(elsewhere):
         yield "runs here: of pair / model / harness, then the other suites that report the pair"
 
 
 def on_incumbent(decision: Decision, policy: Policy) -> str:
-    """Why the incumbent of a decision with its whole ranking stays or not; nothing without one."""
+    """Say why the incumbent stays or not, given a decision with its whole ranking; nothing without an incumbent."""
     home, best = decision.incumbent, decision.best
     if home is None:
         return ""
@@ -225,13 +229,8 @@ def on_incumbent(decision: Decision, policy: Policy) -> str:
 
 
 def _weighed(decision: Decision) -> bool:
-    """Whether the order is not that of success: then what it is must be seen."""
+    """Whether candidates are ranked by something other than success, which the table must then show."""
     return bool(decision.cost_weight) or any(c.merit != c.success for c in decision.ranked)
-
-
-def _rough(c: Candidate) -> bool:
-    """Whether a cost is a guess from other runs."""
-    return c.cost_interval is None and c.cost_basis not in ("route", "unknown")
 
 
 def _told(elsewhere: SeenElsewhere | None) -> bool:

@@ -1,4 +1,4 @@
-"""`hmrouter store`: what is in the store, out of it again, and what is to be forgotten."""
+"""`hmrouter store`: show what the store holds, export it, and forget parts of it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ app = typer.Typer(
 )
 
 SHOWN_RUNS = 100
-"""Runs that the table shows; a service makes one of every decision."""
+"""The most runs that the table shows; a service makes a run of every decision."""
 
 
 class Format(StrEnum):
-    """What an export may be, beside the files whose ending says it."""
+    """Formats of an export that no file ending names."""
 
     BENCHMARK = "benchmark"
 
@@ -218,7 +218,7 @@ def drop_texts(
 
 
 def _more_lines(summary: Summary) -> Iterator[str]:
-    """What `status` tells beyond the summary of an import."""
+    """Say what `status` shows beyond the summary of an import."""
     yield f"Texts: {summary.texts:,} of {counted(summary.tasks, 'task')}."
     if total := summary.outcomes:
         yield (
@@ -255,7 +255,7 @@ def _moment(when: datetime | None) -> str | None:
 
 
 def _size(count: int) -> str:
-    """Bytes for people.
+    """Write a number of bytes for people.
 
     >>> _size(1536), _size(5 * 2**20)
     ('1.5 KiB', '5.0 MiB')
@@ -272,7 +272,7 @@ def _in_words(run: RunInfo) -> str:
 
 
 def _ask(what: str, verb: str, done: str) -> None:
-    """Show what would go and ask; without a person to ask, refuse."""
+    """Show what would be removed and ask whether to go on; without a person to ask, refuse."""
     if not sys.stdin.isatty():
         raise UsageError(f"nobody is there to ask whether to {verb} {what}; give --yes")
     say(f"To be {done}: {what}")
@@ -281,7 +281,7 @@ def _ask(what: str, verb: str, done: str) -> None:
 
 
 def _days(option: str, text: str) -> float | None:
-    """A number of days, None for `off`."""
+    """Read a number of days; None for `off`."""
     if text.strip().lower() == "off":
         return None
     try:

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 COLUMNS = ("query_id", "model", "harness", "score", "n_trials", "cost_usd", "cost_is_route_mean",
            "status", "seconds", "when", "model_version", "harness_version", "dataset_version")  # fmt: skip
-"""Those of the format, and those that the reader takes from any table of outcomes."""
+"""Columns of the benchmark format, and others that its reader takes from any table of outcomes."""
 NAME_BYTES = 200
-"""Of a directory's name; file systems take 255."""
+"""The most bytes of a directory's name; file systems take 255."""
 STEP = 1000
 """Outcomes between two steps of the progress bar."""
 
 
 @dataclass(slots=True)
 class WrittenFiles:
-    """One benchmark directory."""
+    """Counts of one benchmark directory that was written."""
 
     suite: str
     directory: str
@@ -47,8 +47,10 @@ class WrittenFiles:
 
 
 def export_benchmarks(out: str, suite: str | None, store: str, as_json: bool) -> None:
-    """Write what `hmrouter train` learns from: names as they are merged, and tokens at list prices where a source
-    reports no cost. Everything or nothing, and never over what is there.
+    """Write a benchmark directory per suite with the outcomes that `hmrouter train` learns from.
+
+    Names are as they are merged, and tokens are at list prices where a source reports no cost. Everything or nothing is
+    written, and never over what is there.
     """
     from hmrouter.costs import priced
     from hmrouter.store import OutcomeStore
@@ -86,7 +88,7 @@ def export_benchmarks(out: str, suite: str | None, store: str, as_json: bool) ->
 
 
 def directory_name(suite: str, taken: Collection[str] = ()) -> str:
-    """The name of a suite's directory: the suite's own, unless no directory can have it.
+    """Name the directory of a suite: as the suite, unless no directory can have that name.
 
     >>> directory_name("swe-bench"), directory_name("team/repo"), directory_name("team/repo", {"team_repo"})
     ('swe-bench', 'team_repo', 'team_repo-2')
@@ -101,7 +103,7 @@ def directory_name(suite: str, taken: Collection[str] = ()) -> str:
 
 @contextmanager
 def new_directory(path: str | Path) -> Iterator[Path]:
-    """A folder to write to, which gets its name in one step at the end; a failure leaves nothing.
+    """Make a folder to write to, which gets its name in one step at the end; a failure leaves nothing.
 
     >>> with tempfile.TemporaryDirectory() as place:
     ...     with new_directory(f"{place}/new") as folder:
@@ -130,7 +132,7 @@ def new_directory(path: str | Path) -> Iterator[Path]:
 
 
 def _write(directory: Path, outcomes: Iterable[Outcome], report: WrittenFiles) -> None:
-    """One suite, whose outcomes come task by task."""
+    """Write one suite, whose outcomes come task by task."""
     directory.mkdir()
     with (
         open(directory / OUTCOMES, "w", encoding="utf-8", newline="") as cells,

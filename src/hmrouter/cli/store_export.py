@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hmrouter.types import Outcome
 
 COLUMNS = (*(field for field in FIELDS if field != "route"), EXPORT)
-"""What an import reads, without the field that says two of them in one, and the mark of an export."""
+"""The fields that an import reads, without `route`, which model and harness say already; and the mark of an export."""
 STEP = 1000
 """Outcomes between two steps of the progress bar."""
 
@@ -113,7 +113,7 @@ def _write_csv(stream: IO[bytes], outcomes: Iterable[Outcome]) -> Iterator[int]:
 
 
 def _record(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as the row that an import makes the same outcome of."""
+    """Turn an outcome into the row that an import makes the same outcome of."""
     task, route = outcome.task, outcome.route
     own: dict[str, Any] = {
         "task": task.id, "suite": task.suite, "text": task.text, "text_hash": task.text_hash,

@@ -1,4 +1,4 @@
-"""What the exports have in common: texts that an import takes, and records as lines of JSON."""
+"""Helpers that both exports share: whether an import takes a text, and records as lines of JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from hmrouter.logs.files import CELL_LIMIT, RECORD_LIMIT
 
 LONGEST = RECORD_LIMIT - CELL_LIMIT
-"""Bytes of a text in a record that an import takes, with room for all the rest."""
+"""The most bytes of a text that an import takes, with room for the rest of its record."""
 
 
 def fits(text: str) -> bool:
@@ -21,7 +21,7 @@ def fits(text: str) -> bool:
 
 
 def json_line(record: dict[str, Any]) -> bytes:
-    """A record as one line."""
+    """Write a record as one line of JSON."""
     try:
         return json.dumps(record, ensure_ascii=False).encode() + b"\n"
     except UnicodeEncodeError:  # half a surrogate pair in the meta; the import will refuse this record alone

@@ -1,4 +1,4 @@
-"""`hmrouter train`: outcomes of the store into a router file."""
+"""`hmrouter train`: learn a router file from the outcomes of the store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from hmrouter.types import HistorySources
 
 SCORERS = "component_average, component_only, fixed, hm, knn, random, safe, safe_alone"
 EMBEDDERS = "lsa, openai, sentence-transformers"
-"""What help says: text, as the registries need NumPy. Completion asks them, and knows plug-ins, too."""
+"""The names as help shows them, written out, as the registries need NumPy. Completion asks the registries, and knows
+plug-ins, too."""
 
 
 def _scorers(incomplete: str) -> list[str]:

@@ -1,10 +1,10 @@
-"""Numbers in sentences."""
+"""Write numbers in sentences."""
 
 from __future__ import annotations
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
-    """A number of things.
+    """Write a number with its noun.
 
     >>> counted(1, "outcome"), counted(1200, "outcome"), counted(2, "harness", "harnesses")
     ('1 outcome', '1,200 outcomes', '2 harnesses')

@@ -39,6 +39,15 @@ class Cost(NamedTuple):
         )  # fmt: skip
 
 
+def is_guess(basis: str, interval: Interval | None = None) -> bool:
+    """Whether an expected cost is a guess: known, but neither from the pair's own runs nor with an interval.
+
+    >>> is_guess("route"), is_guess("model+harness"), is_guess("model+harness", (1.5, 2.5)), is_guess("unknown")
+    (False, True, False, False)
+    """
+    return interval is None and basis not in ("route", "unknown")
+
+
 def nearest(here: Cost, there: Cost) -> Cost:
     """The pair's own cost here, else in other suites, else what its model and harness cost here, else elsewhere.
 

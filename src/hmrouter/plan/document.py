@@ -9,7 +9,7 @@ from hmrouter.types import Plan
 
 
 def to_dict(plan: Plan) -> dict[str, Any]:
-    """A JSON-able dictionary; what the whole plan comes to stands at the top."""
+    """Return the plan as a JSON-able dictionary: the whole plan's numbers at the top, then its attempts."""
     attempts = [asdict(a) | {"route": str(a.route), "model": a.route.model, "harness": a.route.harness}
                 for a in plan.attempts]  # fmt: skip
     return {

@@ -1,4 +1,4 @@
-"""What a plan is for: a weight of cost, a budget, or a target success; and the sequence that serves it best."""
+"""The goal of a plan: a cost weight, a budget or a target success; and the search for the attempts that serve it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ HALVINGS = 24
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """At most one of cost weight and budget; a target may have a budget beside it, as a condition."""
+    """The goal of a plan: a cost weight, a budget or a target; a target may have a budget beside it, as a condition."""
 
     cost_weight: float | None = None
     """Lambda: the success that a dollar must buy."""
     budget: float | None = None
-    """Expected dollars of the whole plan, at most."""
+    """The most that the whole plan may cost, in expected dollars."""
     target: float | None = None
-    """Success, at least; the plan is the cheapest that reaches it."""
+    """The least success of the plan, which is the cheapest that reaches it."""
 
     def __post_init__(self) -> None:
         if self.cost_weight is not None and (self.budget is not None or self.target is not None):
@@ -49,7 +49,7 @@ class Goal:
         return bool(self.cost_weight) or self.budget is not None or self.target is not None
 
     def serve(self, steps: Steps, attempts: int = 3, width: int | None = WIDTH) -> BestSequence:
-        """The sequence to try; `NoRoute` where there is none."""
+        """Find the sequence of routes to try; raise `NoRoute` where there is none."""
         if not 1 <= attempts <= MOST_ATTEMPTS:
             raise UsageError(f"is not a number from 1 to {MOST_ATTEMPTS}", argument="attempts", value=attempts)
         if self.target is not None:
@@ -63,7 +63,7 @@ class Goal:
         return found
 
     def _within(self, steps: Steps, attempts: int, width: int | None, budget: float) -> BestSequence:
-        """The most success for the money."""
+        """Find the sequence with the most success within the budget."""
 
         def value(success: Floats, cost: Floats) -> Floats:
             return np.where(cost <= budget * (1.0 + 1e-12), success - LEAST_WEIGHT * cost, -np.inf)
@@ -79,7 +79,7 @@ class Goal:
         return max(found, key=lambda f: (round(f.success, 11), -f.cost))
 
     def _reach(self, steps: Steps, attempts: int, width: int | None, target: float) -> BestSequence:
-        """The least money for the success."""
+        """Find the cheapest sequence that reaches the target."""
 
         def value(success: Floats, cost: Floats) -> Floats:
             return np.where(success >= target - 1e-12, -cost, -np.inf)
@@ -105,7 +105,7 @@ class Goal:
 def _weights(
     steps: Steps, attempts: int, width: int | None, frugal: Callable[[BestSequence], bool]
 ) -> Iterator[list[Level]]:
-    """Searches at cost weights that close in on where the best sequence turns frugal: cheap enough, or too cheap.
+    """Search at one cost weight after another, closing in on the weight at which the best sequence turns `frugal`.
 
     The best for a budget or a target need not be the best for any weight; it is looked for among all that were kept.
     """

@@ -1,4 +1,4 @@
-"""A scorer, costs and the difficulty of tasks -> a plan for a task."""
+"""Make a plan for a task from a scorer, costs and the difficulty of tasks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TAILS = (0.05, 0.95)
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """A pool with its costs on a task, ready to plan it."""
+    """Plans attempts at a task with the routes of a pool and their costs on it."""
 
     scorer: Scorer
     policy: Policy
@@ -38,10 +38,10 @@ class Planner:
     evidence: Callable[[Route], Evidence]
 
     def plan(self, task: Task, x: Floats, goal: Goal, verifier: VerifierErrors, attempts: int = ATTEMPTS) -> Plan:
-        """The attempts for a task with vector x (dims,).
+        """Plan the attempts at a task with vector x (dims,).
 
-        What a plan promises is of the predicted success, and so are a budget and a target. With a cost weight the
-        search sees what a choice is ranked by (`Prediction.merit`: careful with pairs that were never run).
+        The numbers of a plan come from the predicted success, and so does the search for a budget or a target. With a
+        cost weight, the search goes by what a choice is ranked by (`Prediction.merit`: careful with pairs never run).
         """
         # A weight of next to nothing: for a budget or a target, costs have to be known too.
         weight = goal.cost_weight or (LEAST_WEIGHT if goal.needs_cost else 0.0)
@@ -94,9 +94,9 @@ class Planner:
         costs: Sequence[Cost],
         verifier: VerifierErrors,
     ) -> list[tuple[tuple[float, float] | None, tuple[float, float] | None]]:
-        """Of success and cost of each prefix, from draws of what the scorer and the costs are unsure of.
+        """Give the 90% intervals of success and cost of each prefix, from draws of the scorer's and the costs' errors.
 
-        `cov`: of the distinct routes' success rates, in the order of their first attempts.
+        `cov`: the covariance of the distinct routes' success rates, in the order of their first attempts.
         """
         own = list(dict.fromkeys(routes))
         if cov is None:
@@ -126,19 +126,19 @@ class Planner:
 
 
 def _dollars(costs: Sequence[Cost]) -> Floats:
-    """Known dollars; an unknown cost counts as the largest known one, so that it wins no tie."""
+    """Return the dollars of each cost; an unknown one counts as the largest known one, so that it wins no tie."""
     known = [c.dollars for c in costs if c.dollars is not None]
     return np.array([max(known, default=1.0) if c.dollars is None else c.dollars for c in costs], dtype=np.float64)
 
 
 def _log_sd(cost: Cost) -> float:
-    """What a 90% interval says of the logarithm; 0 where there is none."""
+    """Turn a cost's 90% interval into the standard deviation of log dollars; 0 where there is none."""
     if cost.interval is None or cost.interval[0] <= 0.0:
         return 0.0
     return float(np.log(cost.interval[1] / cost.interval[0]) / (2.0 * Z90))
 
 
 def _span(parts: Floats) -> tuple[float, float]:
-    """The 90% interval over draws of (attempts, draws, scenarios)."""
+    """Return the 90% interval over draws of the sum of `parts` (attempts, draws, scenarios)."""
     low, high = np.quantile(parts.sum(axis=(0, 2)), TAILS).tolist()
     return low, high

@@ -1,4 +1,4 @@
-"""Sequences of attempts: a beam search over the orders in which routes may be tried.
+"""Search the orders in which routes may be tried, with a beam, for the best sequence of attempts.
 
     value = sum_s w_s sum_j [prod_{i<j} N_{s, r_i}] (G_{s, r_j} - lambda C_{s, r_j})
 
@@ -19,12 +19,12 @@ from hmrouter.state import Floats, Ints
 WIDTH = 64
 """Prefixes kept at each level: with up to 8 routes and three attempts, all of them."""
 LEAST_WEIGHT = 1e-9
-"""Of sequences with the same success, the cheaper one, also where cost has no weight."""
+"""The cost weight where none is given: of sequences with the same success, the cheaper one wins."""
 EQUAL = 1e-11
-"""Values that differ by less are the same: the first in the order of the routes wins."""
+"""Values that differ by less than this are equal: the first in the order of the routes wins."""
 
 Value = Callable[[Floats, Floats], Floats]
-"""(success, cost) of sequences -> what is maximised; -inf where a sequence is not allowed."""
+"""Turns (success, cost) of sequences into the value to maximise: -inf where a sequence is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class BestSequence:
-    """A sequence and what it comes to."""
+    """A sequence of routes, with its success and its cost."""
 
     routes: tuple[int, ...]
     success: float
@@ -47,7 +47,7 @@ class BestSequence:
 
 
 def search(steps: Steps, cost_weight: float, attempts: int, width: int | None = WIDTH) -> list[Level]:
-    """The best sequences of each length up to `attempts`; with a `width` of None, all there are."""
+    """Find the best sequences of each length up to `attempts`; with a `width` of None, all there are."""
     n, weight = len(steps.dollars), max(cost_weight, LEAST_WEIGHT)
     worth = steps.delivers - weight * steps.dollars  # of an attempt that is reached
     reach, routes = steps.weights[None, :], np.zeros((1, 0), dtype=np.int64)
@@ -72,7 +72,7 @@ def search(steps: Steps, cost_weight: float, attempts: int, width: int | None = 
 
 
 def _largest(value: Floats, n: int) -> Ints:
-    """Where the n largest values stand, in their order; of those that are equal, the first."""
+    """Return the positions of the n largest values, in ascending order; of values that are equal, the first."""
     least = np.partition(value, len(value) - n)[len(value) - n]
     above = value > least
     above[np.flatnonzero(value == least)[: n - int(above.sum())]] = True
@@ -80,7 +80,7 @@ def _largest(value: Floats, n: int) -> Ints:
 
 
 def _try_again(more: Floats, reach: Floats, routes: Ints, worth: Floats, most: Ints) -> None:
-    """What one more attempt on a route that was tried is worth; -inf where it may not be tried again."""
+    """Set in `more` the value of another attempt on a route already tried; -inf where it may not be tried again."""
     row = np.arange(len(routes))
     for route in routes.T:
         if len(worth) == 1:
@@ -92,7 +92,7 @@ def _try_again(more: Floats, reach: Floats, routes: Ints, worth: Floats, most: I
 
 
 def best(levels: list[Level], value: Value) -> BestSequence | None:
-    """The sequence of the largest value; of equals the shorter, then the first. None if none is allowed."""
+    """Return the sequence of the largest value; of equals the shorter, then the first. None if none is allowed."""
     chosen: BestSequence | None = None
     most = -np.inf
     for level in levels:

@@ -1,4 +1,4 @@
-"""What an attempt on each route does in each scenario: deliver a right answer, go on to the next, cost dollars."""
+"""Probabilities and costs of attempts per route and scenario: to deliver a right answer, or to go on to the next."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hmrouter.state import Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What the first attempts of a sequence come to."""
+    """Success and cost of the first attempts of a sequence."""
 
     success: float
     """Probability that a right answer is delivered."""
@@ -26,10 +26,10 @@ class Prefix:
 
 @dataclass(frozen=True)
 class Steps:
-    """Arrays over (earlier attempts on the same route, routes, scenarios)."""
+    """Chances and costs of an attempt, as arrays over (earlier attempts on the same route, routes, scenarios)."""
 
     weights: Floats
-    """Of the scenarios."""
+    """Probability of each scenario, (scenarios,)."""
     delivers: Floats
     """Probability that an attempt passes the check and is right."""
     goes_on: Floats
@@ -49,7 +49,7 @@ class Steps:
         most: Ints | None = None,
         likeness: float = 1.0,
     ) -> Steps:
-        """From success and dollars (routes, scenarios). A route is tried once unless `most` says more.
+        """Make steps from success and dollars (routes, scenarios). A route is tried once unless `most` says more.
 
         In a scenario, the success of a route on the very task has a beta distribution around P with an intraclass
         correlation of `likeness`: an attempt that did not pass says something about the next one on the same route.
@@ -77,7 +77,10 @@ class Steps:
         )
 
     def along(self, sequence: Sequence[int]) -> tuple[Floats, Floats, Floats]:
-        """Per attempt of a sequence of routes and per scenario, weighted: delivered by it, spent on it, reached."""
+        """Follow a sequence of routes: how much each attempt delivers and spends, and how often it is reached.
+
+        Each is (attempts, scenarios), times the weight of the scenario.
+        """
         delivered, spent, reached = (np.empty((len(sequence), len(self.weights))) for _ in range(3))
         reach, used = self.weights, dict[int, int]()
         for i, route in enumerate(sequence):
@@ -88,14 +91,14 @@ class Steps:
         return delivered, spent, reached
 
     def prefixes(self, sequence: Sequence[int]) -> list[Prefix]:
-        """What each prefix of a sequence of routes comes to."""
+        """Return success and cost of each prefix of a sequence of routes."""
         delivered, spent, reached = (part.sum(axis=1) for part in self.along(sequence))
         rows = zip(delivered.cumsum().tolist(), spent.cumsum().tolist(), reached.tolist(), strict=True)
         return [Prefix(*row) for row in rows]
 
 
 def _moments(mean: Floats, likeness: float, n: int) -> Floats:
-    """E[p^j] for j = 0 to n, of beta distributions with these means and an intraclass correlation."""
+    """Return E[p^j] for j = 0 to n, of beta distributions with these means and an intraclass correlation."""
     out = np.ones((n + 1, *mean.shape))
     for i in range(n):
         step = ((1.0 - likeness) * mean + i * likeness) / (1.0 - likeness + i * likeness) if i else mean

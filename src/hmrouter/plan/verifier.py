@@ -1,4 +1,4 @@
-"""What checks an attempt: tests, a judge, a person. It may be wrong in two ways."""
+"""The errors of whoever checks an attempt: tests, a judge, a person."""
 
 from __future__ import annotations
 

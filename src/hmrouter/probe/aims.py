@@ -1,8 +1,9 @@
-"""What is asked of the next executions: the best pair, or the frontier of cost and success; one pair's success rate is
-asked for in `curves`.
+"""The questions that the next executions shall answer: which pair is the best, or which are the best at their price.
+
+The third question, how good certain pairs are, is in `curves`.
 
 Each aim says how much every cell would tell, in variance taken from what is asked, and follows cells that are imagined
-to have been run. `select.choose` does the rest.
+to have been run. `select.choose` picks the cells.
 """
 
 from __future__ import annotations
@@ -16,48 +17,48 @@ from hmrouter.probe.posterior import Posterior
 from hmrouter.state import Floats, Ints
 
 CHALLENGERS = 4
-"""With so many at a time the leader is compared: with one, later runs go to too few routes, with many, early ones to
-too many."""
+"""The leader is compared with this many routes at a time: with one, later runs go to too few routes, with many, early
+ones to too many."""
 WATCHED = 32
-"""Of many routes, those are looked at whose runs on a fresh task would tell most."""
+"""At most this many routes are looked at: those whose runs on a fresh task would tell most."""
 CERTAIN = 0.05
-"""No ending is taken for more certain than this."""
+"""No success or failure is expected with a probability nearer to 0 or 1 than this."""
 LEVELS = 8
-"""Of the frontier: at so many caps on the cost, the best pair is asked for."""
+"""The frontier asks for the best pair at this many caps on the cost."""
 
 
 class Information(NamedTuple):
-    """What cells would tell."""
+    """How much running each cell would tell about what is asked."""
 
     routes: Ints
-    """Of which routes: those whose cells may tell most."""
+    """The routes of the columns below: those whose cells may tell most."""
     variance: Floats
-    """(tasks, these routes): what each cell takes from the variance of what is asked."""
+    """(tasks, these routes): by how much each cell would lower the variance of what is asked."""
     preferred: Floats
-    """(tasks, these routes): what cells are ranked by."""
+    """(tasks, these routes): the number that cells are ranked by."""
     of: Floats
     """(these routes,): the variance of what is asked, as it is now."""
 
 
 class Aim(Protocol):
-    """What is asked of the next executions."""
+    """A question about routes, which says how much each further cell would tell."""
 
     def told(self, runnable: Ints) -> Information:
-        """How much each cell would tell now, of those routes that can be run."""
+        """Say how much each cell of the `runnable` routes would tell now."""
 
     def imagine(self, task: int, route: int) -> None:
         """Go on as if that cell had been run and had ended in a way that is expected of it."""
 
 
 class _Sequel:
-    """Contrasts of a posterior that goes on with runs that are only imagined.
+    """Follows runs that are only imagined, and says what further cells would tell about contrasts of routes.
 
     Their outcomes are drawn from what is expected of them, as a coin is tossed: in one possible future, so that a batch
     looks at as many leaders and challengers as runs made one by one would. The same question has the same answer.
     """
 
     levels: list[Ints]
-    """Sets of routes, the best of each of which is asked for."""
+    """Sets of routes; which one is the best is asked within each."""
 
     def __init__(self, posterior: Posterior) -> None:
         self.posterior = posterior.copy()
@@ -69,7 +70,7 @@ class _Sequel:
         self.posterior.add(task, route, float(self._rng.random() < expected))
 
     def _told(self, contrasts: Floats, weights: Floats, runnable: Ints) -> Information:
-        """The variance that each cell takes from the contrasts, in their weighted mean.
+        """Say by how much each cell would lower the variance of the contrasts, in their weighted mean.
 
         Cells are ranked by it times p (1 - p): a run whose ending is all but certain tells less than a Gaussian model
         knows.
@@ -85,7 +86,7 @@ class _Sequel:
 
 
 class Best(_Sequel):
-    """Which route is the best: cells that tell the leader from its challengers."""
+    """Asks which route is the best: by cells that tell the leader from its challengers."""
 
     def __init__(self, posterior: Posterior, among: Sequence[int] | None = None) -> None:
         """`among`: the routes that may win, all if None."""
@@ -93,12 +94,12 @@ class Best(_Sequel):
         self.levels = [np.arange(len(posterior.mean)) if among is None else np.array(among, dtype=np.int64)]
 
     def told(self, runnable: Ints) -> Information:
-        """How much each cell would tell now."""
+        """Say how much each cell of the `runnable` routes would tell now."""
         return self._told(*contrasts_of(self.posterior, self.levels[0]), runnable)
 
 
 class Frontier(_Sequel):
-    """Which routes are the best at their price: the mean of what `Best` asks at several caps on the cost."""
+    """Asks which routes are the best at their price: the mean of what `Best` asks at several caps on the cost."""
 
     def __init__(self, posterior: Posterior, cost: Floats, among: Sequence[int] | None = None) -> None:
         """`cost` (routes,): expected dollars; routes whose cost is not known (NaN) cannot be on the frontier."""
@@ -108,13 +109,13 @@ class Frontier(_Sequel):
         self.levels = [np.array([j for j in known if cost[j] <= cap], dtype=np.int64) for cap in caps]
 
     def told(self, runnable: Ints) -> Information:
-        """How much each cell would tell now."""
+        """Say how much each cell of the `runnable` routes would tell now."""
         contrasts, weights = zip(*(contrasts_of(self.posterior, level) for level in self.levels), strict=True)
         return self._told(np.concatenate(contrasts), np.concatenate(weights) / len(self.levels), runnable)
 
 
 def contrasts_of(posterior: Posterior, among: Ints) -> tuple[Floats, Floats]:
-    """Leader minus each of its challengers among some routes, and their weights; of a single route, that route.
+    """Contrast the leader among some routes with each of its challengers, with weights; of a single route, that route.
 
     The leader has the highest mean. The challengers are those that are expected to be ahead of it by most, E[(e_r -
     e_leader)+]: near enough, or unknown enough, to matter; the first by most. Their weights, which sum to 1, are how

@@ -1,4 +1,4 @@
-"""What comes out of a probe: the executions to buy next, and what they are for."""
+"""The answer of a probe: the executions to buy next, and what they are for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hmrouter.types import Route, Task
 
 
 class ProbeGoal(StrEnum):
-    """What the executions are for."""
+    """The question that the executions shall answer."""
 
     BEST = "best"
     """Which pair is the best."""
@@ -27,7 +27,7 @@ class Suggestion:
     task: Task
     route: Route
     gain: float
-    """What it takes from the standard deviation of what is asked: the lead, or the pair's success rate."""
+    """By how much it lowers the standard deviation of what is asked: the lead, or the pair's success rate."""
     cost: float | None
     """Expected dollars, None if nothing is known."""
     cost_basis: str
@@ -35,21 +35,21 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What to run next."""
+    """The executions to buy next, and their worth."""
 
     goal: ProbeGoal
     suggestions: tuple[Suggestion, ...]
     worth: Worth | None
-    """Of the whole batch; None for the goal `pair`, where there is nothing to choose."""
+    """Worth of the whole batch; None for the goal `pair`, where there is nothing to choose."""
     rates: tuple[Rate, ...] = ()
-    """For the goal `pair`: what is known of each pair before the batch."""
+    """For the goal `pair`: the success rate of each pair, as it is known before the batch."""
     rates_after: tuple[Rate, ...] = ()
-    """And how well it will be known after it."""
+    """The same rates, as well as they will be known after the batch."""
     notes: tuple[str, ...] = ()
     excluded: dict[str, int] = field(default_factory=dict)
 
     @property
     def cost(self) -> float | None:
-        """Dollars of the whole batch, None where one is not known."""
+        """Expected dollars of the whole batch, None where the cost of a run is not known."""
         known = [s.cost for s in self.suggestions if s.cost is not None]
         return sum(known) if len(known) == len(self.suggestions) else None

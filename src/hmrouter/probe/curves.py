@@ -1,4 +1,6 @@
-"""What each task tells about a route that is new: how often routes of which ability solve it.
+"""Measure the success rate of a new route with the tasks that tell most about it.
+
+A task's curve says how often routes of each ability solve it:
 
     P(y_tr = 1) = sigmoid(slope_t * theta_r + ease_t)
 
@@ -32,12 +34,12 @@ SURE = 0.02
 
 @dataclass(frozen=True)
 class Curves:
-    """The curve of every task."""
+    """How often routes of each ability solve each task."""
 
     success: Floats
     """(tasks, grid): how often a route of each ability solves it."""
     rate: Floats
-    """(grid,): how often it solves the tasks of the suite, in the mean."""
+    """(grid,): how often a route of each ability solves the tasks of the suite, in the mean."""
 
     @classmethod
     def fit(cls, cells: Cells, n_tasks: int, n_routes: int) -> Self:
@@ -53,17 +55,17 @@ class Curves:
 
 
 class Ability:
-    """What is known of one route's ability: a density on the grid."""
+    """The posterior of one route's ability: a density on the grid."""
 
     def __init__(self, curves: Curves, mean: float, sd: float) -> None:
-        """Before any run of it, its success rate on the suite is Gaussian with this mean and standard deviation."""
+        """Start from a success rate on the suite that is Gaussian with this mean and standard deviation."""
         self._curves = curves
         self._log = -0.5 * ((curves.rate - mean) / sd) ** 2 + np.log(np.gradient(curves.rate, GRID) + 1e-12)
         self._seen: dict[int, float] = {}
 
     @classmethod
     def of(cls, curves: Curves, own: Cells, mean: float, sd: float) -> Self:
-        """With its own cells taken in, on curves and after a belief that were made without them."""
+        """Start from curves and a belief that were made without the route's own cells, then take these in."""
         self = cls(curves, mean, sd)
         for task, score, fade in zip(own.task.tolist(), own.score.tolist(), own.fade.tolist(), strict=True):
             self.add(task, score, fade)
@@ -71,12 +73,12 @@ class Ability:
 
     @property
     def density(self) -> Floats:
-        """(grid,), sums to 1."""
+        """Probability of each ability, (grid,); it sums to 1."""
         density = np.exp(self._log - self._log.max())
         return np.asarray(density / density.sum())
 
     def add(self, task: int, score: float, fade: float = 1.0) -> None:
-        """Take in the score of one task, of which so much is left."""
+        """Take in the score of one task; `fade`: the weight that its age leaves it."""
         p = self._curves.success[task]
         self._log = self._log + fade * (score * np.log(p) + (1.0 - score) * np.log1p(-p))
         self._seen[task] = score
@@ -86,20 +88,23 @@ class Ability:
         self.add(task, float(self._curves.success[task] @ self.density))
 
     def told(self) -> tuple[Floats, float]:
-        """Cov(rate, y)^2 / Var(y) for a run of each task, (tasks,), and Var(rate)."""
+        """Say by how much a run of each task would lower the variance of the rate, (tasks,), and that variance.
+
+        The first is Cov(rate, y)^2 / Var(y).
+        """
         w, rate, p = self.density, self._curves.rate, self._curves.success
         q, mean = p @ w, float(rate @ w)
         cov = p @ (w * rate) - q * mean
         return np.asarray(cov**2 / (q * (1.0 - q))), float(w @ (rate - mean) ** 2)
 
     def preferred(self) -> Floats:
-        """What tasks are ranked by, (tasks,): those that tell most are as good as each other."""
+        """Return the number that tasks are ranked by, (tasks,): those that tell most are as good as each other."""
         told, _ = self.told()
         most = told >= np.quantile(told, 1.0 - TELLING) * (1.0 - 1e-9)
         return np.where(most, told[most].mean(), told)
 
     def estimate(self) -> tuple[float, float]:
-        """The success rate on the suite's tasks and its standard deviation: runs as they ended, others as expected."""
+        """Estimate the success rate on the suite and its standard deviation: runs as they ended, others as expected."""
         w, n = self.density, len(self._curves.success)
         p = np.delete(self._curves.success, list(self._seen), axis=0)
         each = p.sum(axis=0)
@@ -109,14 +114,14 @@ class Ability:
 
 
 class Calibrate:
-    """The success rates of some routes, such as those of a new model: the tasks that tell most about each."""
+    """Asks for the success rates of some routes, such as those of a new model, by the tasks that tell most of each."""
 
     def __init__(self, abilities: Mapping[int, Ability]) -> None:
-        """`abilities`: of the routes asked about, by their number."""
+        """`abilities`: those of the routes asked about, by the routes' numbers."""
         self.abilities = dict(abilities)
 
     def told(self, runnable: Ints) -> Information:
-        """The variance that a run takes from its own route's rate; routes that are not asked about tell nothing."""
+        """Say by how much each run would lower the variance of its route's rate, of the routes asked about."""
         routes = [j for j in runnable.tolist() if j in self.abilities]
         both = [self.abilities[j].told() for j in routes]
         variance, of = np.stack([v for v, _ in both], axis=1), np.array([total for _, total in both])
@@ -129,7 +134,7 @@ class Calibrate:
 
 
 def _tasks(cells: Cells, theta: Floats, n_tasks: int) -> tuple[Floats, Floats]:
-    """Slope and ease of every task given abilities: Newton's method, all tasks at once."""
+    """Fit slope and ease of every task, given the routes' abilities, by Newton's method, all tasks at once."""
     slope, ease, x = np.ones(n_tasks), np.zeros(n_tasks), theta[cells.route]
 
     def total(values: Floats) -> Floats:
@@ -147,7 +152,7 @@ def _tasks(cells: Cells, theta: Floats, n_tasks: int) -> tuple[Floats, Floats]:
 
 
 def _abilities(cells: Cells, theta: Floats, slope: Floats, ease: Floats) -> Floats:
-    """Abilities given the tasks' curves."""
+    """Fit the routes' abilities, given the tasks' curves, by Newton's method."""
     for _ in range(NEWTON):
         a = slope[cells.task]
         p = _sigmoid(a * theta[cells.route] + ease[cells.task])

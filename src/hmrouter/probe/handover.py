@@ -1,4 +1,4 @@
-"""A batch as files for whoever runs it: CSV, JSON Lines, and Harbor job files."""
+"""Write a batch as files for whoever runs it: CSV, JSON Lines, and Harbor job files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from hmrouter.types import Route, Task
 
 COLUMNS = ("rank", "suite", "task", "model", "harness", "gain", "cost_usd", "cost_basis")
 TASK_FILES = ("task.toml", "instruction.md")
-"""What a Harbor task's folder holds."""
+"""Files that mark a folder as a Harbor task; one of them is enough."""
 
 
 def as_rows(suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
-    """One dictionary per suggested run, best first."""
+    """Return one dictionary per suggested run, best first."""
     return [
         {
             "rank": rank, "suite": s.task.suite, "task": s.task.id, "model": s.route.model, "harness": s.route.harness,
@@ -35,7 +35,7 @@ def as_rows(suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
 
 
 def as_csv(suggestions: Sequence[Suggestion]) -> bytes:
-    """A CSV file with a header."""
+    """Return the suggested runs as a CSV file with a header."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -44,13 +44,13 @@ def as_csv(suggestions: Sequence[Suggestion]) -> bytes:
 
 
 def as_jsonl(suggestions: Sequence[Suggestion]) -> bytes:
-    """One JSON object per line."""
+    """Return the suggested runs as JSON Lines, one object per run."""
     lines = (json.dumps(row, ensure_ascii=False) for row in as_rows(suggestions))
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def task_folders(folder: Path) -> dict[str, Path]:
-    """The Harbor tasks in a folder, by name.
+    """Find the Harbor tasks in a folder; return their folders by name.
 
     >>> task_folders(Path("no-such-folder"))
     Traceback (most recent call last):
@@ -71,7 +71,9 @@ def task_folders(folder: Path) -> dict[str, Path]:
 def harbor_jobs(
     folder: Path, suggestions: Sequence[Suggestion], tasks: Mapping[str, Path] | None, dataset: str = ""
 ) -> tuple[dict[Path, bytes], list[Task]]:
-    """One job file per route, as a Harbor job is a product of tasks and agents; and the tasks that are in none.
+    """Make one Harbor job file per route; return them by path, and the tasks that are in none.
+
+    A job cannot hold several routes with tasks of their own: it runs all its tasks on all its agents.
 
     A task is given by its folder in `tasks`, or by its name in a `dataset` (`name` or `name@version`). Tasks without a
     folder are left out. With folders the suite is written into each job, so that an import finds its way
@@ -125,7 +127,7 @@ def _job(
 
 
 def _file_name(route: Route) -> str:
-    """A route as a file's name; where a character had to go, a mark tells it from its likes.
+    """Turn a route into a file name; where a character had to go, a hash keeps it apart from similar routes.
 
     >>> _file_name(Route("gpt-5", "codex")), _file_name(Route("qwen-3:8b", "codex"))
     ('codex--gpt-5', 'codex--qwen-3-8b-8139ca')

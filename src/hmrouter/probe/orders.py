@@ -1,4 +1,4 @@
-"""The book of orders: which cells were suggested, and which of them have come back.
+"""The book of orders: records which cells were suggested, and tells which of them have come back.
 
 A JSON Lines file, one line per suggested cell, replaced in one step. Nothing is ever struck out of it: what has come
 back is seen in the outcomes themselves, so that results may come in any order, in parts and twice.
@@ -42,13 +42,13 @@ class Order:
 
     @property
     def key(self) -> CellKey:
-        """The cell."""
+        """Suite, task and route of the ordered cell."""
         return self.suite, self.task, Route.parse(self.route)
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What became of the orders of one suite; each cell counts once, as it was ordered last."""
+    """The orders of one suite, by what became of them; each cell counts once, as it was ordered last."""
 
     open: tuple[Order, ...]
     done: tuple[Order, ...]
@@ -66,13 +66,13 @@ class Account:
 
 
 class Orders:
-    """The book at a path; a file that is not there is an empty one."""
+    """The book of orders in a file; a file that is not there is an empty book."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
     def read(self) -> list[Order]:
-        """All orders, oldest first."""
+        """Return all orders, oldest first."""
         try:
             lines = self.path.read_text(encoding="utf-8-sig").split("\n")  # other breaks may stand in a name
         except FileNotFoundError:
@@ -91,7 +91,10 @@ class Orders:
     def account(
         self, suite: str, done: Collection[CellKey], failures: Mapping[CellKey, int], expire_days: float, now: datetime
     ) -> Account:
-        """What became of a suite's orders, given the cells with a score and how many outcomes without one each has."""
+        """Sort a suite's orders by what became of them.
+
+        `done`: the cells with a score. `failures`: how many outcomes without a score each cell has.
+        """
         if not 0.0 <= expire_days <= 36_500.0:  # also refuses NaN
             raise UsageError("is not a number of days from 0 to 36500", argument="expire_days", value=expire_days)
         last = {order.key: order for order in self.read() if order.suite == suite}
@@ -123,7 +126,7 @@ class Orders:
 
 
 def ordered(suggestions: Sequence[Suggestion], failures: Mapping[CellKey, int], now: datetime) -> list[Order]:
-    """Orders for suggested runs, given how many outcomes without a score there are of each cell."""
+    """Make orders for suggested runs; `failures`: how many outcomes without a score each cell has."""
     when = now.astimezone(UTC).isoformat(timespec="seconds")
     return [
         Order(*s.task.key, str(s.route), when, s.gain, s.cost, failures.get((*s.task.key, s.route), 0))

@@ -1,4 +1,4 @@
-"""What is believed of all routes while cells are bought one by one, and what each further cell would tell.
+"""The joint posterior of all routes' success rates: it follows cells one by one and says how much one more would tell.
 
     y_tr = e_r + d_t + noise
 
@@ -42,7 +42,8 @@ class Posterior:
     """
 
     def __init__(self, mean: Floats, cov: Floats, run: Floats, scores: Floats, prior: Prior) -> None:
-        """`run` (tasks, routes): what of each cell there is; `scores` (tasks,): the sums of what they scored."""
+        """`run` (tasks, routes): weights of the cells, 0 where never run. `scores` (tasks,): weighted sums of their
+        scores."""
         self.mean, self.cov, self.run = mean, np.ascontiguousarray(cov), run
         self._n, self._scores = run.sum(axis=1), scores
         self._noise, self._tau = prior.shares.noise * prior.variance, prior.shares.task * prior.variance
@@ -52,7 +53,7 @@ class Posterior:
 
     @classmethod
     def of(cls, data: Dataset, belief: Belief | None = None, routes: Sequence[Route] | None = None) -> Self:
-        """The posterior of one suite's data set over its routes, or over these, of which its own come first."""
+        """Fit the posterior to one suite's data set, over its routes, or over `routes`, which begin with its own."""
         cells, tasks, routes = data.cells, len(data.tasks), data.routes if routes is None else routes
         prior = prior_of(cells.score, belief)
         pooled = Pooled.fit(
@@ -70,18 +71,18 @@ class Posterior:
         return self._noise + self._tau
 
     def copy(self) -> Self:
-        """One that can go its own way."""
+        """Return an independent copy."""
         new = object.__new__(type(self))
         new.__dict__.update({k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.__dict__.items()})
         return new
 
     def expected(self, routes: Ints) -> Floats:
-        """The score that each cell of these routes is expected to have, (tasks, routes)."""
+        """Predict the score of each cell of these routes, (tasks, routes)."""
         of_task = self._share() * (self._scores - self.run @ self.mean)
         return np.asarray(self.mean[routes][None, :] + of_task[:, None])
 
     def add(self, task: int, route: int, score: float) -> None:
-        """Take in one more cell. What follows for `cov` does not depend on its score."""
+        """Take in one more cell. How `cov` changes does not depend on its score."""
         from scipy.linalg.blas import dger
 
         om = float(self._share()[task])
@@ -100,9 +101,9 @@ class Posterior:
         self._n[task] += 1.0
 
     def gains(self, contrasts: Floats, weights: Floats, routes: Ints) -> Floats:
-        """(c'Sigma x)^2 / (x'Sigma x + sigma^2), (tasks, routes): the variance that a cell takes from c'e.
+        """Say by how much each cell would lower the variance of a contrast c'e of the routes' effects, (tasks, routes).
 
-        Of several contrasts, one per row, the sum with these weights.
+        It is (c'Sigma x)^2 / (x'Sigma x + sigma^2); of several contrasts, one per row, the sum with these weights.
         """
         om, of_routes = self._share(), contrasts @ self.cov  # (contrasts, all routes)
         of_tasks = om[:, None] * (self.run @ of_routes.T)  # (tasks, contrasts)
@@ -118,12 +119,12 @@ class Posterior:
         return np.maximum(told, 0.0, out=told)
 
     def _share(self) -> Floats:
-        """om of each task: how far what is known of its cells says something about one more."""
+        """Return om of each task: how far its cells that were run inform one more."""
         return np.asarray(self._tau / (self._noise + self._n * self._tau))
 
 
 def prior_of(score: Floats, belief: Belief | None) -> Prior:
-    """The pooled model's prior, in which models that are alike in age and price are alike in success.
+    """Make the pooled model's prior, in which models that are alike in age and price are alike in success.
 
     What texts would explain of a task's difficulty belongs to the task here.
     """

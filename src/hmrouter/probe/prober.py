@@ -1,4 +1,4 @@
-"""Prober: outcomes of a suite and what is believed of its routes in, the next executions to buy and a verdict out."""
+"""Suggest the next executions to buy on a suite, and say how its routes stand."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from hmrouter.state import Bools
 from hmrouter.types import Route
 
 OUTLOOK = (10, 20, 40, 80)
-"""Lengths of the batches that are weighed before one is advised to go on or to stop."""
+"""Lengths of the batches whose worth decides whether the advice is to go on or to stop."""
 
 MUCH = 1e12
-"""Dollars, and tasks: more than this is a slip."""
+"""The most dollars and the most tasks that are accepted: more than this is a slip."""
 GUESSES = ("model+harness", "model", "harness", "history estimate")
-"""What a cost rests on where nothing is known of the pair itself."""
+"""Bases of a cost that is estimated from other pairs: the pair itself was priced neither here nor in other suites."""
 
 
 class Prober:
@@ -93,7 +93,7 @@ class Prober:
         value: float = 1.0,
         horizon: int = 1000,
     ) -> Batch:
-        """The next executions, best first, for so many dollars or runs.
+        """Suggest the next executions, best first, for so many dollars or runs.
 
         `pairs`: those that the goal `pair` asks about. `out`: cells that are being run already. `value` and `horizon`:
         dollars that a solved task is worth, and how many tasks the choice will serve.
@@ -117,7 +117,7 @@ class Prober:
     def outlook(
         self, out: Collection[CellKey] = (), value: float = 1.0, horizon: int = 1000, goal: ProbeGoal = ProbeGoal.BEST
     ) -> list[Worth]:
-        """What longer and longer batches are worth; empty where nothing is left to run.
+        """Say how much longer and longer batches are worth; empty where nothing is left to run.
 
         A few runs may be worth nothing where many are worth their price: alone they would not change the choice.
         """
@@ -135,11 +135,11 @@ class Prober:
         return ahead
 
     def standing(self) -> Standing:
-        """Which route of the pool leads, and how sure that is."""
+        """Say which route of the pool leads, and how sure that is."""
         return Standing.of(self.posterior, self.routes, self.among)
 
     def frontier(self) -> list[tuple[Standing, float]]:
-        """The routes that lead all that cost no more, and their dollars per run, cheapest first."""
+        """List the routes that lead all that cost no more, with their dollars per run, cheapest first."""
         best, out = -np.inf, []
         for j in sorted(self._priced(self.among), key=lambda j: (self._dollars[j], -self.posterior.mean[j])):
             if self.posterior.mean[j] > best:
@@ -151,7 +151,7 @@ class Prober:
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _start(self, goal: ProbeGoal, pairs: Sequence[Route], out: Collection[CellKey]) -> _Start:
-        """What is asked, as if the cells that are being run had come back, and what is left to run for it."""
+        """Set up the aim as if the cells that are being run had come back, and mark the cells that are left to run."""
         asked = self.among
         if goal is ProbeGoal.PAIR:
             if not pairs:
@@ -183,7 +183,7 @@ class Prober:
         return Frontier(self.posterior, self._dollars, asked)
 
     def _abilities(self, asked: list[int]) -> dict[int, Ability]:
-        """What is known of each pair: first what all other runs say of it, then its own, on the tasks' curves."""
+        """Estimate the ability of each pair: first from all other runs, then from its own, on the tasks' curves."""
         cells, shape = self.data.cells, (len(self.data.tasks), len(self.routes))
         whole, out = None, {}
         for j in asked:
@@ -203,13 +203,13 @@ class Prober:
         return tuple(Rate.of(self.routes[j], *ability.estimate()) for j, ability in aim.abilities.items())
 
     def _gained(self, aim: Best | Frontier | Calibrate) -> float | None:
-        """What the choice gains, in expectation, once what the aim imagines is known; None where nothing is chosen."""
+        """Return how much the choice is expected to gain by the runs that the aim imagines; None without a choice."""
         if isinstance(aim, Calibrate):
             return None
         return float(np.mean([gain_of(self.posterior, aim.posterior, level.tolist()) for level in aim.levels]))
 
     def _priced(self, some: Sequence[int]) -> list[int]:
-        """Those with a known cost."""
+        """Return those of `some` routes that have a known cost."""
         return [j for j in some if np.isfinite(self._dollars[j])]
 
     def _sum(self, chosen: Sequence[CellChoice]) -> float | None:
@@ -235,7 +235,7 @@ class Prober:
             )
 
     def _feasible(self, asked: list[int], max_cost: float | None) -> list[int]:
-        """Those that keep the cap; what is not known to keep it is left out."""
+        """Return the routes that keep the cap; those not known to keep it are left out and counted in `excluded`."""
         if max_cost is None:
             return asked
         left = [j for j in asked if self._dollars[j] <= max_cost]
@@ -273,18 +273,18 @@ class Prober:
 
 
 class _Start(NamedTuple):
-    """Where the choice of a batch begins."""
+    """The state from which a batch is chosen."""
 
     aim: Best | Frontier | Calibrate
     free: Bools
-    """(tasks, routes): what may be run."""
+    """(tasks, routes): the cells that may be run."""
     asked: list[int]
     rates: tuple[Rate, ...]
-    """What is known now of the pairs that are asked about, if certain ones are."""
+    """Success rates of the pairs that are asked about, as they are known now; empty for other goals."""
 
 
 def _named(routes: Sequence[Route]) -> str:
-    """The first few by name."""
+    """Name the first three routes, and say how many more there are."""
     more = f" and {len(routes) - 3} more" if len(routes) > 3 else ""
     return ", ".join(str(r) for r in routes[:3]) + more
 

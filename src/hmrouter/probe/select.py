@@ -1,4 +1,4 @@
-"""From an aim to a batch: the most telling cells, one after the other, each as if those before it had been run."""
+"""Choose a batch for an aim: the most telling cells, one after the other, each as if those before it had been run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hmrouter.probe.aims import Aim
 from hmrouter.state import Bools, Floats, Ints
 
 MOST = 1000
-"""Runs in a batch: what is found out meanwhile makes a longer list useless."""
+"""The most runs in a batch: their outcomes would make a longer list useless."""
 
 
 class CellChoice(NamedTuple):
@@ -19,7 +19,7 @@ class CellChoice(NamedTuple):
     task: int
     route: int
     gain: float
-    """What it takes from the standard deviation of what is asked."""
+    """By how much it lowers the standard deviation of what is asked."""
 
 
 def choose(
@@ -30,7 +30,7 @@ def choose(
     budget: float | None = None,
     runs: int | None = None,
 ) -> list[CellChoice]:
-    """The next cells among those that are `free` (tasks, routes), best first; the aim goes on from there.
+    """Choose the next cells among the `free` ones (tasks, routes), best first; the aim goes on as if they had been run.
 
     With a budget it is what a cell tells per dollar that counts, `cost` (routes,) being the dollars of one run. Of
     cells that tell the same, that of the task with the lowest `order` (tasks,) comes first.

@@ -1,4 +1,4 @@
-"""How things stand: which route leads, how sure that is, what is left to lose, and whether more runs are worth it."""
+"""Say which route leads, how sure that is, how much may still be lost, and whether more runs are worth their price."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hmrouter.scorers.base import Z90
 from hmrouter.types import Route
 
 WIDER = 1.3
-"""Successes and failures are no Gaussian numbers. In simulated worlds of them the leader was the best in 80 of 100
-cases where the model said 90; with so many times the variance, in 91."""
+"""Factor on the variance, as successes and failures are no Gaussian numbers. In simulated worlds of them the leader was
+the best in 80 of 100 cases where the model said 90; with this factor, in 91."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Rate:
     success: float
     low: float
     high: float
-    """90% interval."""
+    """Upper end of the 90% interval, which begins at `low`."""
 
     @classmethod
     def of(cls, route: Route, mean: float, sd: float) -> Rate:
-        """From a Gaussian.
+        """Make a rate, with its 90% interval, from the mean and the standard deviation of a Gaussian.
 
         >>> Rate.of(Route("gpt-5", "codex"), 0.97, 0.03).high
         1.0
@@ -42,7 +42,7 @@ class Rate:
 
     @property
     def width(self) -> float:
-        """Of the interval, in points."""
+        """Width of the interval, in points."""
         return 100.0 * (self.high - self.low)
 
     def __str__(self) -> str:
@@ -55,18 +55,18 @@ class Standing:
 
     leader: Rate
     challenger: Rate | None
-    """The one that is expected to be ahead of the leader by most; None where there is no other."""
+    """The route that is expected to be ahead of the leader by most; None where there is no other."""
     p_best: float
     """Probability that no other route is better than the leader."""
     regret: float
-    """What the leader is expected to lose against the best, in success."""
+    """How much success the leader is expected to lose against the best."""
     routes: int
     runs: int
-    """Cells that were run of them."""
+    """How many cells of these routes were run."""
 
     @classmethod
     def of(cls, posterior: Posterior, routes: Sequence[Route], among: Sequence[int]) -> Standing:
-        """The standing among some of the posterior's routes."""
+        """Find the leader among some of the posterior's routes."""
         some = np.array(among, dtype=np.int64)
         contrast, sd = contrasts_of(posterior, some)[0][0], np.sqrt(WIDER * np.maximum(np.diag(posterior.cov), 0.0))
         first, second = int(contrast.argmax()), int(contrast.argmin())
@@ -82,7 +82,7 @@ class Standing:
         )  # fmt: skip
 
     def words(self) -> list[str]:
-        """The same in sentences."""
+        """Say the standing in sentences."""
         if self.challenger is None:
             stand = "1 cell stands" if self.runs == 1 else f"{self.runs:,} cells stand"
             return [f"{self.leader} is the only pair, so there is nothing to choose; {stand} behind it."]
@@ -96,13 +96,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a batch of runs is worth beside what it costs."""
+    """The worth of a batch of runs, beside its cost."""
 
     runs: int
     points: float
     """How much success the choice after the batch is expected to gain, as a fraction."""
     cost: float | None
-    """Dollars; None where no cost is known."""
+    """Expected dollars; None where a cost is not known."""
     value: float
     """Dollars that a solved task is worth."""
     horizon: int
@@ -110,16 +110,16 @@ class Worth:
 
     @property
     def dollars(self) -> float:
-        """What the gain is worth."""
+        """Dollars that the gain in success is worth."""
         return self.points * self.value * self.horizon
 
     @property
     def net(self) -> float:
-        """What is left of that after paying for the runs; of an unknown price, nothing."""
+        """Dollars that are left of the gain after paying for the runs; 0 where their cost is not known."""
         return 0.0 if self.cost is None else self.dollars - self.cost
 
     def words(self) -> str:
-        """In a sentence."""
+        """Say the worth in a sentence."""
         price = "at a cost that is not known" if self.cost is None else f"for about {show_dollars(self.cost)}"
         runs, are = ("The next run", "is") if self.runs == 1 else (f"The next {self.runs} runs", "are")
         return (
@@ -130,7 +130,7 @@ class Worth:
 
 
 def gain_of(before: Posterior, after: Posterior, among: Sequence[int]) -> float:
-    """How much better the choice among these routes will be, in expectation, once `after` is known of them.
+    """Return how much better the choice among these routes will be, in expectation, once `after` is known of them.
 
     The means will move by a Gaussian whose covariance is what the runs take away from that of the routes.
     """
@@ -141,7 +141,7 @@ def gain_of(before: Posterior, after: Posterior, among: Sequence[int]) -> float:
 
 
 def advice(standings: Sequence[Standing], outlook: Sequence[Worth], confidence: float, out: int = 0) -> tuple[str, str]:
-    """`stop`, `wait` or `go on`, and why, given what longer and longer batches are worth.
+    """Advise to `stop`, to `wait` or to `go on`, and say why, given how much longer and longer batches are worth.
 
     `standings`: of the whole pool, or one for each pair of the frontier. `out`: suggested runs that are not back yet.
     """
@@ -167,11 +167,11 @@ def advice(standings: Sequence[Standing], outlook: Sequence[Worth], confidence: 
 
 
 def require_probability(confidence: float) -> None:
-    """Refuse what cannot be meant."""
+    """Raise `UsageError` unless the confidence is a probability above 0."""
     if not 0.0 < confidence <= 1.0:
         raise UsageError("is not a probability; give one above 0, at most 1", argument="confidence", value=confidence)
 
 
 def best_of(outlook: Sequence[Worth]) -> Worth:
-    """The batch that is worth most beyond its price; of those without a known one, the first."""
+    """Return the batch that is worth most beyond its price; of batches without a known price, the first."""
     return max(outlook, key=lambda worth: worth.net)

@@ -32,11 +32,11 @@ class Candidate:
     merit: float
     """Success, less a margin where a careful scorer is unsure (a pair that was never run)."""
     value: float
-    """What the policy ranked by: merit - cost weight * cost."""
+    """The number that the policy ranked by: merit - cost weight * cost."""
     cost: float | None
     """Expected US dollars, None if nothing is known."""
     cost_basis: str
-    """What the expected cost rests on: `route`, `model+harness`, `model`, `harness` or `unknown`."""
+    """The evidence behind the expected cost: one of `hmrouter.costs.cost.BASES`, such as `route` or `model+harness`."""
     observed: bool
     """Whether the pair has at least one outcome."""
     evidence: Evidence
@@ -115,7 +115,7 @@ class Decision:
     """How many routes of the pool fell to which constraint."""
     scorer: str = ""
     expected_regret: float | None = None
-    """What the choice is expected to lose against the best candidate, in value; None if unknown."""
+    """How much value the choice is expected to lose against the best candidate; None if unknown."""
     n_candidates: int = 0
     """How many candidates were ranked, shown or not."""
     incumbent: Route | None = None
@@ -125,7 +125,7 @@ class Decision:
     budget_per_task: float | None = None
     """Dollars that a task may cost on average, if that is what the cost weight was solved for."""
     spend_per_task: float | None = None
-    """What the choices on the reference tasks are expected to cost with that weight, on average."""
+    """Dollars that the choices on the reference tasks are expected to cost with that weight, on average."""
     snapshot: str = ""
     """The id of the router that decided, as it was then; an outcome that it observes gives it another."""
     fitted_at: datetime | None = None
@@ -176,7 +176,7 @@ class Decision:
         status: Status = Status.OK,
         when: datetime | None = None,
     ) -> Outcome:
-        """What came of the decision, ready for `Router.observe` and `OutcomeStore.add`."""
+        """Make the outcome of the decision, ready for `Router.observe` and `OutcomeStore.add`."""
         return Outcome(
             self.task, self.route, score, status=status, cost=cost, seconds=seconds, when=when,
             source="hmrouter", run=self.id,
@@ -231,7 +231,7 @@ class Plan:
 
     @property
     def routes(self) -> tuple[Route, ...]:
-        """What to try, in order."""
+        """The routes to try, in order."""
         return tuple(a.route for a in self.attempts)
 
     @property

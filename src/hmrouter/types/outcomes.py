@@ -16,7 +16,7 @@ DEFAULT_SUITE = "default"
 
 
 def text_hash(text: str) -> str:
-    """What identifies a text: tasks known by it alone, cached vectors, stores that keep no texts.
+    """Hash a text. The hash identifies tasks known by their text alone, cached vectors, and texts that a store drops.
 
     >>> text_hash("Fix the failing CI job")[:16]
     'c923006d4049edfa'
@@ -26,7 +26,7 @@ def text_hash(text: str) -> str:
 
 
 class Status(StrEnum):
-    """What an execution's ending says about its route."""
+    """How an execution ended, and so whether its score counts."""
 
     OK = "ok"
     """It ran to its end; the score counts."""
@@ -41,7 +41,7 @@ class HistorySources(StrEnum):
 
     NONE = "none"
     STORE = "store"
-    """Those of the same store."""
+    """Other suites of the same store."""
     PUBLIC = "public"
     """Tables of published results: the shipped one and a user's own."""
     ALL = "all"
@@ -80,7 +80,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What an agent is asked to do. `(suite, id)` identifies it; the text may be missing.
+    """A task for an agent. `(suite, id)` identifies it; the text may be missing.
 
     >>> Task.of_text("Fix the failing CI job").id
     'c923006d4049edfa'
@@ -91,16 +91,16 @@ class Task:
     text: str = ""
     meta: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
     text_hash: str = field(default="", compare=False)
-    """Of a text that is not kept: what its cached vector is found by. Empty where the text itself is there."""
+    """Hash of a text that is not kept, by which its cached vector is found. Empty where the text itself is there."""
 
     @classmethod
     def of_text(cls, text: str, suite: str = DEFAULT_SUITE) -> Task:
-        """A task known by its text only: its id is the text's hash."""
+        """Make a task known by its text only: its id is the text's hash."""
         return cls(id=text_hash(text)[:16], suite=suite, text=text)
 
     @property
     def key(self) -> tuple[str, str]:
-        """What identifies the task across suites."""
+        """Suite and id, which identify the task across suites."""
         return (self.suite, self.id)
 
 

@@ -1,4 +1,4 @@
-"""What cells say beside difficulty: which runs passed, what hard tasks cost, how much alike repeated runs are."""
+"""Measure in cells which runs passed, how much more hard tasks cost, and how much alike repeated runs are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hmrouter.state import Array, Floats
 THRESHOLD = 0.5
 """A single run passes with this score or more; the mean of several runs is the share of them that pass."""
 TILT_TASKS = 20.0
-"""A route's own relation of cost and difficulty counts against that of all routes as its tasks do against so many."""
+"""In a route's tilt, the tilt of all routes weighs as much as this many tasks of the route's own."""
 
 
 def passed(cells: Cells, threshold: float = THRESHOLD) -> Floats:
@@ -20,9 +20,9 @@ def passed(cells: Cells, threshold: float = THRESHOLD) -> Floats:
 
 
 def cost_tilts(cells: Cells, chance: Floats, n_routes: int) -> tuple[Floats, float]:
-    """Per route and overall: the slope of log dollars on the tasks' chance of being solved, where dollars are per task.
+    """Measure how log dollars change with a task's chance of being solved: a slope per route, and one for all routes.
 
-    A route of which only the mean cost is known has none.
+    Only costs that are known per task count: a route of which only the mean cost is known has no slope.
     """
     known = (cells.cost > 0) & ~cells.cost_is_route_mean
     route = cells.route[known]
@@ -41,7 +41,10 @@ def cost_tilts(cells: Cells, chance: Floats, n_routes: int) -> tuple[Floats, flo
 
 
 def pass_lift(cells: Cells, y: Floats) -> float:
-    """From the logit of the mean score to that of the mean pass, each with a success and a failure added."""
+    """Measure how far the logit of the pass rate lies above that of the mean score.
+
+    A success and a failure are added to each, so that both logits are finite.
+    """
     if np.array_equal(y, cells.score):
         return 0.0
     means = (np.array([y.sum(), cells.score.sum()]) + 1.0) / (len(y) + 2.0)
@@ -49,7 +52,7 @@ def pass_lift(cells: Cells, y: Floats) -> float:
 
 
 def run_likeness(cells: Cells, p: Floats, posterior: Floats) -> float:
-    """The intraclass correlation of repeated runs beyond difficulty; 1 where no cell was run twice."""
+    """Measure the intraclass correlation of repeated runs beyond difficulty; 1 where no cell was run twice."""
     twice = np.flatnonzero(cells.trials > 1)
     if not len(twice):
         return 1.0

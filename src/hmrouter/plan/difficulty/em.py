@@ -1,4 +1,4 @@
-"""Slopes, levels and weights of the nodes by expectation and maximisation (Bock and Aitkin 1981)."""
+"""Fit slopes, levels and weights of the nodes by expectation and maximisation, EM (Bock and Aitkin 1981)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from hmrouter.state import Floats
 
 NODES = 17
 SLOPE_SD = 0.5
-"""How far a route's slope is expected from the others' mean."""
+"""Prior standard deviation of a route's slope around the mean slope of all routes."""
 LEVEL_SD = 3.0
 NORMAL_TASKS = 10.0
-"""The normal distribution of difficulty counts as so many tasks against the learned one."""
+"""In the weights of the nodes, the normal distribution counts as much as this many tasks."""
 ROUNDS = 40
 SETTLED = 1e-3
-"""EM ends when no slope moves by more."""
+"""EM ends when no slope moves by more than this."""
 STEEPEST = 6.0
 
 
 class Estimates(NamedTuple):
-    """What EM settles on."""
+    """The parameters that EM has converged to."""
 
     slope: Floats
     """(routes,)."""
@@ -42,7 +42,7 @@ def normal_nodes() -> tuple[Floats, Floats]:
 
 
 def estimate(data: Dataset, y: Floats, nodes: Floats, normal: Floats) -> Estimates:
-    """Of the shares y of each cell's runs that passed, starting from normal weights of the nodes."""
+    """Fit the model to the share y of each cell's runs that passed, starting from the `normal` weights of the nodes."""
     from scipy.sparse import csr_array
 
     cells, shape = data.cells, (len(data.tasks), len(data.routes))
@@ -74,7 +74,7 @@ def estimate(data: Dataset, y: Floats, nodes: Floats, normal: Floats) -> Estimat
 def _newton(
     slope: Floats, level: Floats, centre: float, successes: Floats, runs: Floats, nodes: Floats
 ) -> tuple[Floats, Floats]:
-    """One step of every route's penalised logistic regression on the nodes."""
+    """Take one Newton step of every route's penalised logistic regression on the nodes."""
     p = sigmoid(slope[:, None] * nodes + level[:, None])
     rest, curve = successes - runs * p, runs * p * (1.0 - p)
     by_slope = rest @ nodes - (slope - centre) / SLOPE_SD**2

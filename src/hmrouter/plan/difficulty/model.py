@@ -26,14 +26,16 @@ from hmrouter.state import Floats, State
 from hmrouter.types import Route
 
 NO_DATA_SLOPE = 1.5
-"""Without outcomes, or with a handful: about the middle of what public benchmarks show."""
+"""Slope where there are no outcomes, or a handful: about the middle of what public benchmarks show."""
 REPEATED_CELLS = 20
-"""A route may be tried again if so many of its training tasks were run at least twice."""
+"""A route may be tried again if at least this many of its training tasks were run twice or more."""
 
 
 @dataclass(frozen=True)
 class Difficulty:
-    """The scenarios that a task may turn out to be, and what each means for routes. Without a fit: a usual suite.
+    """How easy or hard a task may turn out to be, and how likely and dear each route's success then is.
+
+    Each node is one such scenario. Without a fit, tasks are as difficult as in a usual suite.
 
     >>> easy_or_hard = Difficulty().success([Route("gpt-5", "codex")], np.array([0.6]))
     >>> easy_or_hard.shape, round(float(easy_or_hard[0] @ Difficulty().weights), 6)
@@ -44,12 +46,13 @@ class Difficulty:
     weights: Floats = field(default_factory=lambda: normal_nodes()[1])
     slopes: Mapping[Route, float] = field(default_factory=dict)
     slope: float = NO_DATA_SLOPE
-    """Of routes that were never run."""
+    """Slope of routes that were never run."""
     tilts: Mapping[Route, float] = field(default_factory=dict)
-    """Log dollars from a task that nothing solves to one that everything does: negative where hard tasks cost more."""
+    """Change in log dollars from a task that nothing solves to one that everything does: negative where hard tasks
+    cost more."""
     tilt: float = 0.0
     lift: float = 0.0
-    """From the logit of an expected score to that of passing: 0 where a run scores 0 or 1."""
+    """Added to the logit of an expected score, it gives that of passing: 0 where every run scores 0 or 1."""
     likeness: float = 1.0
     """How much alike two runs of one route on one task are beyond the task's difficulty: 0 not at all, 1 the same."""
     repeated: frozenset[Route] = frozenset()
@@ -79,25 +82,28 @@ class Difficulty:
         )  # fmt: skip
 
     def success(self, routes: Sequence[Route], success: Floats, within: float = EXACT) -> Floats:
-        """P (..., routes, nodes) whose mean over the nodes is `success` (..., routes), of soft scores its `passing`."""
+        """Spread predicted `success` (..., routes) over the nodes: (..., routes, nodes), with that mean.
+
+        Of soft scores, the mean is `passing(success)`.
+        """
         slopes = np.array([self.slopes.get(r, self.slope) for r in routes])
         return tied(slopes[:, None] * self.nodes, self.weights, self.passing(success), within)
 
     def passing(self, success: Floats) -> Floats:
-        """The probability that a run with an expected score passes."""
+        """Turn an expected score into the probability that a run passes."""
         if not self.lift:
             return success
         inner = np.clip(success, 1e-9, 1.0 - 1e-9)
         return np.where(inner == success, sigmoid(logit(inner) + self.lift), success)
 
     def dollars(self, routes: Sequence[Route], dollars: Floats) -> Floats:
-        """Cost (routes, nodes) whose mean over the nodes is `dollars` (routes,)."""
+        """Spread expected `dollars` (routes,) over the nodes: (routes, nodes), with that mean."""
         tilts = np.array([self.tilts.get(r, self.tilt) for r in routes])
         factor = np.exp(tilts[:, None] * sigmoid(self.slope * self.nodes))
         return dollars[:, None] * factor / (factor @ self.weights)[:, None]
 
     def state(self) -> State:
-        """What a router keeps."""
+        """Return the arrays and numbers that a router file keeps."""
         routes = sorted(self.slopes)
         columns = [[self.slopes[r], self.tilts.get(r, self.tilt)] for r in routes]
         meta: dict[str, Any] = {
@@ -108,7 +114,7 @@ class Difficulty:
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What `state` described."""
+        """Restore the difficulty that `state` described."""
         routes = [Route.parse(r) for r in state.meta["routes"]]
         slopes, tilts = state.arrays["routes"].T.tolist()
         if state.arrays["weights"].shape != (NODES,):

@@ -1,4 +1,4 @@
-"""Probabilities over scenarios whose mean is given."""
+"""Spread a probability over scenarios so that its mean stays as it is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXACT = 1e-13
 
 
 def tied(shape: Floats, weights: Floats, success: Floats, within: float = EXACT) -> Floats:
-    """sigmoid(shape + level) with the level that makes its mean over the last axis, weighted, `success` up to `within`.
+    """Return sigmoid(shape + level), the level solved so that the weighted mean is `success`, up to `within`.
 
     `shape` (routes, nodes), `success` (..., routes). Newton's steps, halving the bracket where one leaves it.
     """
