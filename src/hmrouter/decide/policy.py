@@ -1,4 +1,4 @@
-"""Success and cost -> choice (Eq. routing_rule, Eq. cost_routing)."""
+"""Rank routes by success and cost (Eq. routing_rule, Eq. cost_routing)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from hmrouter.types import Route
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Feasible routes by their position in the pool, best first."""
+    """The routes that keep the constraints, by their position in the pool, best first."""
 
     order: Ints
     value: Floats
-    """Per route of the pool, what was maximised."""
+    """The value of each route of the pool: success less cost weight times cost."""
     excluded: dict[str, int]
-    """How many routes fell to which constraint."""
+    """How many routes each constraint ruled out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How success and cost are traded.
+    """Ranks routes by success and cost, and says when the incumbent is left.
 
     >>> cheap, dear = Route("small", "codex"), Route("big", "codex")
     >>> costs = [Cost(0.1, "route"), Cost(2.0, "route")]
@@ -45,7 +45,7 @@ class Policy:
     margin: float = 0.02
     """How much better (in value) another route must be for the incumbent to be left."""
     confidence: float = 0.8
-    """How probable it must be that it is better at all, where the scorer can tell."""
+    """How probable it must be that the other route is better at all, where the scorer can tell."""
     budget_per_task: float | None = None
     """Dollars that a task may cost on average: the cost weight is then solved on reference tasks."""
 
@@ -65,7 +65,7 @@ class Policy:
             )
 
     def given(self, **settings: Any) -> Self:
-        """The policy with the settings of one call, those that are None left as they are.
+        """Return the policy with the settings of one call; those that are None stay as they are.
 
         A budget in the call takes the place of the policy's cost weight, and a cost weight that of its budget.
 
@@ -92,7 +92,7 @@ class Policy:
     def rank_dollars(
         self, routes: Sequence[Route], success: Floats, dollars: Floats, weight: float, names: Ints
     ) -> Ranking:
-        """The same for dollars (NaN where unknown) and ranks of the names at hand, for one task after another."""
+        """Rank as `rank` does, with dollars (NaN where unknown) and ranks of names that were made before."""
         unknown = np.isnan(dollars)
         needs_cost = weight > 0 or self.max_cost is not None or self.budget_per_task is not None
         too_dear = ~unknown & (dollars > (np.inf if self.max_cost is None else self.max_cost))
@@ -109,7 +109,7 @@ class Policy:
         return Ranking(order, value, {reason: n for reason, n in excluded.items() if n})
 
     def leaves_incumbent(self, gain: float, probability: float | None) -> bool:
-        """Whether a gain in value, and the probability that there is one, are reason enough."""
+        """Tell whether a gain in value, and the probability that there is one, are reason to leave the incumbent."""
         return gain >= self.margin and (probability is None or probability >= self.confidence)
 
     def _refusal(self, routes: Sequence[Route], dollars: Floats) -> NoRoute:
@@ -130,7 +130,7 @@ class Policy:
 
 
 def show_dollars(value: float) -> str:
-    """Dollars for people: cents, and for less than a dime two digits that mean something.
+    """Write dollars for people: cents, and below a dime two significant digits.
 
     >>> show_dollars(1234.5), show_dollars(0.0042)
     ('$1234.50', '$0.0042')
@@ -141,11 +141,11 @@ def show_dollars(value: float) -> str:
 
 
 def known_dollars(costs: Sequence[Cost]) -> Floats:
-    """Expected dollars as an array, NaN where they are not known."""
+    """Collect expected dollars in an array, NaN where they are not known."""
     return np.array([np.nan if c.dollars is None else c.dollars for c in costs], dtype=np.float64)
 
 
 def name_ranks(routes: Sequence[Route]) -> Ints:
-    """The place of each route in the order of their names."""
+    """Give each route's place in the order of names, which decides ties."""
     names = np.array([str(route) for route in routes], dtype=object)
     return np.argsort(np.argsort(names, kind="stable"), kind="stable").astype(np.int64)
