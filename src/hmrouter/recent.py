@@ -1,4 +1,4 @@
-"""The answers to the questions asked most recently: a bounded memory that threads may share."""
+"""A bounded cache of the most recently used values, which threads may share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 
 
 class Recent(Generic[Key, Value]):
-    """Keeps the last few values that were made, by key; of two threads that make the same one, the first counts.
+    """Keeps the last few values by key; if two threads make the value of one key, both get the first.
 
     >>> squares = Recent[int, int](most=2)
     >>> [squares(n, lambda n=n: n * n) for n in (3, 3, 4, 5)], len(squares)
@@ -25,7 +25,7 @@ class Recent(Generic[Key, Value]):
         self._lock = threading.Lock()
 
     def __call__(self, key: Key, make: Callable[[], Value]) -> Value:
-        """The value of a key, made if it is not there."""
+        """Return the value of a key; call `make` if it is not kept."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)

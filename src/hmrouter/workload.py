@@ -1,4 +1,4 @@
-"""One way from a store to what is learned from: a data set of some suites, and what other suites say.
+"""Collect what a router learns from: the outcomes of some suites, and the results of other suites.
 
 `hmrouter train`, a router without a file, probes and the Python of the README all go this way, so that the same store
 gives the same numbers whoever asks.
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Everything that a router, or a probe, is learned from."""
+    """The data that a router, or a probe, learns from."""
 
     data: Dataset
     records: tuple[Record, ...] = ()
-    """How routes did on other suites: none of the data's own families is among them."""
+    """Results of routes on other suites, without those that share tasks or a name with the data's own."""
 
     @classmethod
     def of_store(
@@ -43,7 +43,7 @@ class Workload:
         new_suites: bool = False,
         watch: Callable[[Outcome], None] | None = None,
     ) -> Workload:
-        """Collect the outcomes of some suites, by default of all, and what the others say of them.
+        """Collect the outcomes of some suites, by default of all, and the results of the others.
 
         Runs without a reported cost count with their tokens at list prices. `half_life`: days after which an outcome
         counts half; by default as the store has it set for each suite. `tasks` adds ones that were never run. A suite
@@ -57,7 +57,9 @@ class Workload:
 
     @classmethod
     def of_outcomes(cls, outcomes: Iterable[Outcome], *, history: Iterable[Record] | None = None) -> Workload:
-        """Collect outcomes that are in no store; of `history`, by default the tables in use, what is other has a say.
+        """Collect outcomes that are in no store, and the results of other suites in `history`.
+
+        `history` is by default the published tables; its records of the outcomes' own suites are left out.
 
         >>> from hmrouter.types import Route
         >>> ran = [Outcome(Task("t", "swe-bench"), Route("gpt-5", "codex"), 1.0)]
@@ -70,7 +72,7 @@ class Workload:
 
 
 def stored_half_lives(store: OutcomeStore | None) -> dict[str, float]:
-    """The half-lives that are set in a store, by suite."""
+    """Read the half-lives that are set in a store, by suite."""
     settings = {} if store is None else store.suite_settings()
     return {suite: s.half_life_days for suite, s in settings.items() if s.half_life_days is not None}
 
@@ -93,7 +95,7 @@ def _watched(outcomes: Iterator[Outcome], watch: Callable[[Outcome], None] | Non
 def _elsewhere(
     data: Dataset, own: set[str], store: OutcomeStore | None, history: HistorySources, half_life: HalfLife
 ) -> list[Record]:
-    """The records of other suites: of the store as far as they may have a say, and of the tables."""
+    """Collect the records of other suites, from the sources that `history` allows: the store, the published tables."""
     if history is HistorySources.NONE:
         return []
     published = HistoryTables().records() if history in (HistorySources.PUBLIC, HistorySources.ALL) else []
@@ -106,7 +108,7 @@ def _elsewhere(
 def _others(
     data: Dataset, suites: set[str], others: Mapping[str, Dataset], published: Iterable[Record]
 ) -> list[Record]:
-    """Those records whose suites share no tasks with ours and are not named like them."""
+    """Keep the records of suites that share no tasks with ours and are not named like them."""
     published = list(published)
     tasks = {s: [t for t in data.tasks if t.suite == s] for s in suites} | {s: d.tasks for s, d in others.items()}
     family = families_of_suites(tasks, published)

@@ -1,4 +1,4 @@
-"""The laws, one function each. A law takes what makes an unfitted scorer and raises `CheckFailed` if it is broken."""
+"""The laws, one function each. A law takes a factory of unfitted scorers and raises `CheckFailed` if broken."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from hmrouter.types import Outcome, Status, Task
 
 
 class Law(NamedTuple):
-    """One thing that is true of every scorer."""
+    """A property that every scorer must have."""
 
     name: str
     check: Callable[[Make], None]
-    """Takes what makes an unfitted scorer; raises `CheckFailed`."""
+    """Checks the scorers that a factory makes; raises `CheckFailed`."""
 
 
 _laws: list[Law] = []
@@ -139,7 +139,7 @@ def _every_part_follows_its_task(make: Make) -> None:
 
 @_law
 def _success_lies_in_its_interval(make: Make) -> None:
-    """And the interval in 0 to 1; `score` and `success` say what `predict` says."""
+    """Success lies in its interval, the interval in 0 to 1; `score` and `success` agree with `predict`."""
     for made in (outcomes(), outcomes(lambda i, route, score: 1.0)):
         scorer = make().fit(training_on(made))
         parts = parts_of(scorer, POOL)
@@ -179,7 +179,7 @@ def _intervals_are_as_wide_as_the_covariance_says(make: Make) -> None:
 
 @_law
 def _withheld_outcomes_change_nothing(make: Make) -> None:
-    """Whatever the scores of withheld outcomes are, and whatever the same object was fitted on before."""
+    """Scores do not depend on withheld outcomes, nor on what the same object was fitted on before."""
     altered = outcomes(lambda i, route, score: 1.0 - score if route.model == "m-1" else score)
     fresh = make().fit(training_of(Dataset(outcomes()).withhold(model="m-1")))
     used = make().fit(training_on(altered)).fit(training_of(Dataset(altered).withhold(model="m-1")))
@@ -205,7 +205,7 @@ def _infra_errors_change_nothing(make: Make) -> None:
 
 @_law
 def _trials_apart_equal_their_mean(make: Make) -> None:
-    """Contradicting trials of a cell are what their mean over two trials is."""
+    """Two contradicting trials of a cell count like one outcome of two trials with their mean."""
     apart = [Outcome(o.task, o.route, score) for o in outcomes() for score in (0.0, 1.0)]
     mean = [Outcome(o.task, o.route, 0.5, n_trials=2) for o in outcomes()]
     require_equal(
@@ -215,7 +215,7 @@ def _trials_apart_equal_their_mean(make: Make) -> None:
 
 @_law
 def _inputs_are_not_modified(make: Make) -> None:
-    """Task vectors, data, descriptions and routes belong to the caller."""
+    """A scorer does not change the task vectors, data, descriptions and routes that it is given."""
     training, x, new, routes = training_on(), new_x(), vector_of("new"), list(POOL)
     given = {f"data.cells.{n}": getattr(training.data.cells, n) for n in ("task", "route", "score", "trials", "cost")}
     given |= {f"harness_vectors[{h!r}]": v for h, v in training.harness_vectors.items()}
@@ -237,7 +237,7 @@ def _inputs_are_not_modified(make: Make) -> None:
 
 @_law
 def _unseen_routes_score_finite(make: Make) -> None:
-    """A new pair of known components, an unknown model, an unknown harness, and one known by its description."""
+    """Scores are finite for a new pair, an unknown model, an unknown harness, and one known by its description."""
     scorer = make().fit(training_on())
     score_of(scorer, UNSEEN)
     scorer.describe("new-harness", vector_of("new-harness"))
@@ -246,7 +246,7 @@ def _unseen_routes_score_finite(make: Make) -> None:
 
 @_law
 def _success_is_a_probability(make: Make) -> None:
-    """Between 0 and 1, one for each task and route."""
+    """Success lies between 0 and 1, one number for each task and route."""
     x = new_x()
     for made in (outcomes(), outcomes(lambda i, route, score: 1.0), outcomes(lambda i, route, score: 0.0)):
         success = make().fit(training_on(made)).success(x, POOL)
@@ -257,7 +257,7 @@ def _success_is_a_probability(make: Make) -> None:
 
 @_law
 def _missing_text_works(make: Make) -> None:
-    """A task without a text has a vector of zeros; so may have all of them."""
+    """A task without a text, a vector of zeros, is scored; a training set of such tasks is learned from."""
     score_of(make().fit(training_on()), POOL, np.zeros((1, DIMS), dtype=np.float32))
     blind = [Outcome(Task(o.task.id), o.route, o.score) for o in outcomes()]
     fit_and_score(make, training_on(blind))
@@ -271,31 +271,31 @@ def _empty_batch_works(make: Make) -> None:
 
 @_law
 def _soft_scores_are_accepted(make: Make) -> None:
-    """Scores between 0 and 1 are welcome."""
+    """Outcomes with scores between 0 and 1 are learned from."""
     fit_and_score(make, training_on(outcomes(lambda i, route, score: 0.25 + 0.04 * i * score)))
 
 
 @_law
 def _single_outcome_is_enough(make: Make) -> None:
-    """One task, one route, one outcome."""
+    """A scorer learns from one outcome of one task on one route."""
     fit_and_score(make, training_on(outcomes()[:1]))
 
 
 @_law
 def _no_outcome_is_survived(make: Make) -> None:
-    """A training set in which every execution ended in an infra error."""
+    """A scorer can be fitted where every execution ended in an infra error."""
     fit_and_score(make, training_on([Outcome(Task("t00"), ROUTES[0], None, status=Status.INFRA_ERROR)]))
 
 
 @_law
 def _all_successes_work(make: Make) -> None:
-    """Nothing ever failed."""
+    """A scorer learns where nothing ever failed."""
     fit_and_score(make, training_on(outcomes(lambda i, route, score: 1.0)))
 
 
 @_law
 def _all_failures_work(make: Make) -> None:
-    """Nothing ever succeeded."""
+    """A scorer learns where nothing ever succeeded."""
     fit_and_score(make, training_on(outcomes(lambda i, route, score: 0.0)))
 
 
@@ -304,7 +304,7 @@ def _all_failures_work(make: Make) -> None:
 
 @_law
 def _fit_returns_self(make: Make) -> None:
-    """And the scorer has a name to be chosen by."""
+    """`fit` returns the scorer itself, which has a name to be chosen by."""
     scorer = make()
     require(scorer.fit(training_on()) is scorer, "fit did not return self")
     name = getattr(scorer, "name", None)
@@ -313,7 +313,7 @@ def _fit_returns_self(make: Make) -> None:
 
 @_law
 def _unfitted_refuses(make: Make) -> None:
-    """Asked before `fit`, a scorer says so."""
+    """A scorer that is asked before `fit` raises `NotFitted`."""
     uses: dict[str, Callable[[], object]] = {
         "score": lambda: make().score(new_x(), POOL),
         "success": lambda: make().success(new_x(), POOL),
@@ -329,7 +329,7 @@ def _unfitted_refuses(make: Make) -> None:
 
 @_law
 def _observe_takes_any_outcome(make: Make) -> None:
-    """Of a known task and route, of a new task, of a new route, soft or counted as several; again and again."""
+    """`observe` takes outcomes of known and new tasks and routes, soft ones and means of trials, repeatedly."""
     scorer = make().fit(training_on())
     for _ in range(2):
         for task in (Task("t00", text="t00"), Task("new", text="new"), Task("blind")):
@@ -340,7 +340,7 @@ def _observe_takes_any_outcome(make: Make) -> None:
 
 @_law
 def _asking_changes_nothing(make: Make) -> None:
-    """Whatever was asked before, of whatever pool: the answers and what would be saved are the same."""
+    """Asking about any pool changes neither later answers nor the saved state."""
     scorer, untouched = make().fit(training_on()), make().fit(training_on())
     for routes in (UNSEEN, POOL, ROUTES[:1]):
         parts_of(scorer, routes)
@@ -372,7 +372,7 @@ def _after_leaves_the_scorer_as_it_was(make: Make) -> None:
 
 @_law
 def _save_and_load_are_exact(make: Make) -> None:
-    """Through real safetensors and JSON: the same scores, the same reaction to new outcomes, the same settings."""
+    """A scorer loaded from safetensors and JSON has the same scores, settings and reactions to new outcomes."""
     scorer = make().fit(training_on())
     scorer.describe("new-harness", vector_of("new-harness"))
     news = [Outcome(Task(f"n{i}", text=f"n{i}"), route, i / 10, n_trials=i) for i, route in enumerate(POOL)]

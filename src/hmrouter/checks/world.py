@@ -1,4 +1,4 @@
-"""The tiny world that the laws play in, the same every time, and how they look at a scorer."""
+"""The tiny data set that the laws use, the same every time, and the helpers that look at a scorer."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class CheckFailed(AssertionError):
 DIMS = 6
 ROUTES = [Route(model, harness) for model in ("m-0", "m-1", "m-2") for harness in ("h-0", "h-1")]
 UNSEEN = [Route("m-2", "h-1"), Route("new-model", "h-0"), Route("m-0", "new-harness"), Route("new", "new")]
-"""The first is a pair of known components, as no outcome below is of it."""
+"""Routes that were never run; the first is a new pair of known components."""
 POOL = [*ROUTES[:-1], *UNSEEN]
 
 
 def outcomes(score: Callable[[int, Route, float], float] = lambda i, route, score: score) -> list[Outcome]:
-    """Twelve tasks, the last one without a text, on two of three known routes each."""
+    """Make outcomes of twelve tasks, the last without a text, on two thirds of the known routes each."""
     rng, out = np.random.default_rng(0), []
     for i in range(12):
         task = Task(f"t{i:02}", text=f"t{i:02}" if i < 11 else "")
@@ -41,28 +41,28 @@ def outcomes(score: Callable[[int, Route, float], float] = lambda i, route, scor
 
 
 def vector_of(text: str) -> Floats:
-    """A unit vector drawn by the text, zeros for none."""
+    """Draw a unit vector that is seeded by the text; zeros for none."""
     drawn = np.random.default_rng(list(text.encode())).standard_normal(DIMS) if text else np.zeros(DIMS)
     return np.asarray(drawn / max(1e-9, float(np.linalg.norm(drawn))), dtype=np.float32)
 
 
 def new_x() -> Floats:
-    """Vectors of five tasks: one of them was trained on, one has no text."""
+    """Make the vectors of five tasks: one of them was trained on, one has no text."""
     return np.stack([vector_of(text) for text in ("a", "b", "t00", "", "c")])
 
 
 def training_on(some: Iterable[Outcome] | None = None) -> Training:
-    """A training set of some outcomes, by default all of the world's."""
+    """Make a training set of some outcomes, by default all of this file's."""
     return training_of(Dataset(outcomes() if some is None else some))
 
 
 def training_of(data: Dataset) -> Training:
-    """A training set with the vectors of its tasks and harnesses."""
+    """Make a training set of a data set, with the vectors of its tasks and harnesses."""
     return Training(data, np.stack([vector_of(t.text) for t in data.tasks]), {h: vector_of(h) for h in data.harnesses})
 
 
 def through_a_file(state: State) -> State:
-    """The state after real safetensors and JSON."""
+    """Write a state as safetensors and JSON, and read it back."""
     from safetensors.numpy import load, save
 
     for name, array in state.arrays.items():
@@ -72,7 +72,7 @@ def through_a_file(state: State) -> State:
 
 
 def score_of(scorer: Scorer, routes: Sequence[Route], x: Floats | None = None) -> Floats:
-    """Scores of the right shape without a NaN or an infinity."""
+    """Score tasks on routes; refuse a wrong shape, a NaN or an infinity."""
     x = new_x() if x is None else x
     scores = np.array(scorer.score(x, routes))  # a copy: a scorer may reuse its buffer
     require(scores.shape == (len(x), len(routes)), f"scores have the shape {scores.shape}, not (tasks, routes)")
@@ -82,7 +82,7 @@ def score_of(scorer: Scorer, routes: Sequence[Route], x: Floats | None = None) -
 
 
 def parts_of(scorer: Scorer, routes: Sequence[Route], x: Floats | None = None) -> dict[str, Floats]:
-    """The parts of a prediction by name; those that a scorer does not give are not there."""
+    """Collect the parts of a prediction by name; those that a scorer does not give are left out."""
     x = new_x() if x is None else x
     said = scorer.predict(x, routes)
     out = {name: np.array(getattr(said, name)) for name in ("score", "success", "merit")}
@@ -100,7 +100,7 @@ def parts_of(scorer: Scorer, routes: Sequence[Route], x: Floats | None = None) -
 
 
 def fit_and_score(make: Make, training: Training) -> Floats:
-    """The scores of a new scorer with this training set."""
+    """Fit a new scorer to this training set, and score the pool."""
     return score_of(make().fit(training), POOL)
 
 
@@ -116,12 +116,12 @@ def require_close(a: Floats, b: Floats, when: str) -> None:
 
 
 def require(true: bool, message: str) -> None:
-    """Refuse what is not true."""
+    """Raise `CheckFailed` with the message unless the condition is true."""
     if not true:
         raise CheckFailed(message)
 
 
 def variances_of_differences(cov: Floats) -> Floats:
-    """The variances of all differences."""
+    """Compute the variances of all differences of jointly distributed values."""
     variance = np.diag(cov)
     return np.asarray(variance[:, None] + variance[None, :] - 2.0 * cov)

@@ -1,4 +1,4 @@
-"""What a task's text says of its cost: how many times the usual one it takes, on every route alike."""
+"""Predict from a task's text how many times the usual cost it takes, on every route alike."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hmrouter.state import Floats, State
 
 RIDGES = (0.3, 1.0, 3.0, 10.0)
 FEWEST = 30
-"""Tasks with a cost of their own, below which no text is listened to."""
+"""Fewest tasks with a cost of their own from which texts are learned."""
 MOST, MOST_NUMBERS = 4000, 2**20
-"""Tasks that are learned from, and numbers in their vectors: more would cost time and add next to nothing."""
+"""Most tasks that are learned from, and numbers in their vectors: more takes time and adds next to nothing."""
 
 
 class TextFactor:
-    """A ridge regression of tasks' log costs, less those of the routes they ran on, on their vectors.
+    """Predicts tasks' log costs, less those of the routes they ran on, by a ridge regression on their vectors.
 
     It is on only where leaving out one task after the other it predicts better than nothing, by more than a standard
     error over the tasks. A text unlike any in training is taken no further than the farthest of those.
@@ -34,7 +34,7 @@ class TextFactor:
 
     @classmethod
     def fit(cls, x: Floats, effect: Floats, runs: Floats) -> Self:
-        """Tasks with vectors x (tasks, dims), mean residuals of log costs, and the number of runs behind each."""
+        """Learn from task vectors x (tasks, dims), mean residuals of log costs, and the number of runs behind each."""
         if len(x) < FEWEST or not np.ptp(x, axis=0).any():
             return cls()
         if len(x) > (most := min(MOST, MOST_NUMBERS // x.shape[1])):
@@ -65,18 +65,18 @@ class TextFactor:
 
     @property
     def on(self) -> bool:
-        """Whether texts have a say."""
+        """Whether texts predict costs better than nothing, so that they are used."""
         return self._weights is not None
 
     def of(self, x: Floats) -> Floats:
-        """How many times the usual cost the tasks take, (tasks,); 1 over the runs of the training tasks on average."""
+        """Predict how many times the usual cost tasks take, (tasks,); on average 1 over the training runs."""
         if self._weights is None or self._centre is None:
             return np.ones(len(x))
         effect = (np.asarray(x, dtype=np.float64) - self._centre) @ self._weights
         return np.asarray(np.exp(np.clip(effect, *self._bounds) - self._level))
 
     def state(self) -> State:
-        """The weights, if texts have a say."""
+        """Give the weights, if texts are used."""
         if self._weights is None or self._centre is None:
             return State()
         return State(
@@ -85,7 +85,7 @@ class TextFactor:
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What `state` described."""
+        """Restore the factor that gave this state."""
         if "weights" not in state.arrays:
             return cls()
         self = cls(state.arrays["weights"], state.arrays["centre"], state.meta["bounds"])

@@ -1,4 +1,4 @@
-"""What a route is expected to cost, and what an execution did cost."""
+"""The expected cost of a route, and the cost of an execution."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hmrouter.types import Outcome, Status
 
 Interval = tuple[float, float]
 BASES = ("route", "model+harness", "model", "harness", "history", "history estimate", "unknown")
-"""What an expected cost may rest on: own runs of the pair, estimates from its parts, what other suites report."""
+"""The bases of an expected cost: own runs of the pair, estimates from its parts, reports of other suites."""
 
 
 class Cost(NamedTuple):
-    """Expected dollars and seconds of a route and what they rest on.
+    """The expected dollars and seconds of a route, and their basis.
 
     >>> Cost(2.0, "route", interval=(1.5, 2.5)).times(2.0)[:3]
     (4.0, 'route', (3.0, 5.0))
@@ -30,7 +30,7 @@ class Cost(NamedTuple):
     seconds_interval: Interval | None = None
 
     def times(self, dollars: float, seconds: float = 1.0) -> Cost:
-        """The cost of a task that takes so many times the dollars and the seconds of the usual one."""
+        """Scale the cost to a task that takes so many times the dollars and the seconds of the usual one."""
         if dollars == 1.0 and seconds == 1.0:
             return self
         return Cost(
@@ -49,7 +49,7 @@ def is_guess(basis: str, interval: Interval | None = None) -> bool:
 
 
 def nearest(here: Cost, there: Cost) -> Cost:
-    """The pair's own cost here, else in other suites, else what its model and harness cost here, else elsewhere.
+    """Choose the pair's own cost here, else elsewhere, else an estimate from its parts here, else elsewhere.
 
     >>> nearest(Cost(1.0, "model"), Cost(2.0, "route"))[:2]
     (2.0, 'history')
@@ -61,7 +61,7 @@ def nearest(here: Cost, there: Cost) -> Cost:
 
 
 def spent(outcome: Outcome) -> float | None:
-    """What an execution cost: what its source reports, else its tokens at list prices; None if neither is known.
+    """Find the dollars of an execution: as reported, else its tokens at list prices; None if neither is known.
 
     A run that did not come to its end says nothing about what one costs.
 
@@ -75,7 +75,7 @@ def spent(outcome: Outcome) -> float | None:
 
 
 def priced(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-    """The outcomes, those without a reported cost with that of their tokens; for a data set to learn costs from."""
+    """Fill in missing costs from tokens at list prices, for a data set to learn costs from."""
     for outcome in outcomes:
         dollars = spent(outcome)
         yield outcome if dollars == outcome.cost or dollars is None else replace(outcome, cost=dollars)

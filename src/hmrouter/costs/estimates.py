@@ -1,4 +1,4 @@
-"""Means of routes, shrunk on the log scale towards what their model and their harness have in common.
+"""Shrink means of routes, on the log scale, towards what their model and their harness usually take.
 
     log mean_r = mu + a_model + b_harness + e_pair + noise,  noise ~ N(0, spread / runs_r)
 
@@ -22,16 +22,16 @@ from hmrouter.types import Route
 USUAL = (1.2, 0.35, 0.15)
 """Variances of model, harness and pair effects: rounded medians of the benchmarks with costs (docs/costs.md)."""
 HELD = 2.0
-"""How many effects the usual variances count for."""
+"""How many observed effects the usual variances count for."""
 SPREAD = 1.0
-"""The usual squared coefficient of variation of a run, for the same reason; it counts for `HELD` runs."""
+"""The usual squared coefficient of variation of a run; it counts for `HELD` runs."""
 STEPS = 30
 LEAST = 1e-4
-"""A free run has no logarithm; a hundredth of a cent is cheaper than any paid one."""
+"""The least amount of which a logarithm is taken, as free runs have none: cheaper than any paid run."""
 
 
 class Variances(NamedTuple):
-    """How far effects vary, as variances of logarithms."""
+    """Variances of the effects of models, harnesses and pairs, and of a run, on the log scale."""
 
     model: float = USUAL[0]
     harness: float = USUAL[1]
@@ -41,7 +41,7 @@ class Variances(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExpectedMean:
-    """The expected mean of a route, its 90% interval, and what it rests on."""
+    """The expected mean of a route, its 90% interval, and its basis."""
 
     value: float
     interval: tuple[float, float]
@@ -49,7 +49,7 @@ class ExpectedMean:
 
 
 class Shrunk:
-    """The posterior of every route's mean, given the means and the numbers of runs of some.
+    """Predicts every route's mean from the means and the numbers of runs of some.
 
     >>> runs = {Route("big", "a"): (4.0, 500.0), Route("small", "a"): (1.0, 500.0), Route("small", "b"): (9.0, 1.0)}
     >>> shrunk = Shrunk(runs, Variances())
@@ -60,7 +60,7 @@ class Shrunk:
     """
 
     def __init__(self, means: dict[Route, tuple[float, float]], variances: Variances) -> None:
-        """`means`: mean and (perhaps faded) number of runs of the routes that have any."""
+        """Solve for `means`: mean and (perhaps faded) number of runs of the routes that have any."""
         self.variances = variances
         self._means = means
         self._at = {route: i for i, route in enumerate(means)}
@@ -76,18 +76,18 @@ class Shrunk:
 
     @classmethod
     def fit(cls, means: dict[Route, tuple[float, float]], spread: float = SPREAD) -> Shrunk:
-        """With variances that fit the means."""
+        """Learn the variances from the means, then solve."""
         variances = Variances(spread=spread)
         for _ in range(STEPS if means else 0):
             variances = cls(means, variances)._step()
         return cls(means, variances)
 
     def of(self, route: Route) -> ExpectedMean | None:
-        """The expected mean of a route, None where nothing is known of its model or its harness."""
+        """Predict the mean of a route, None where nothing is known of its model or its harness."""
         return self.of_all([route])[0]
 
     def of_all(self, routes: Sequence[Route]) -> list[ExpectedMean | None]:
-        """The expected means of many routes."""
+        """Predict the means of many routes."""
         v = self.variances
         mean, variance = self._at_places(self._places_of(routes))
         out: list[ExpectedMean | None] = []
@@ -95,34 +95,34 @@ class Shrunk:
             model, harness = (("model", route.model) in self._column, ("harness", route.harness) in self._column)
             if (i := self._at.get(route)) is not None:
                 lost = (1.0 - self._keep[i]) ** 2 * variance[k]
-                out.append(self._level(self._own[i], self._keep[i] * self._noise[i] + lost, "route"))
+                out.append(self._expected(self._own[i], self._keep[i] * self._noise[i] + lost, "route"))
             elif model or harness:
                 unsure = variance[k] + v.pair + (0.0 if model else v.model) + (0.0 if harness else v.harness)
                 basis = "+".join(["model"] * model + ["harness"] * harness)
-                out.append(self._level(np.exp(self._base + mean[k]), unsure, basis))
+                out.append(self._expected(np.exp(self._base + mean[k]), unsure, basis))
             else:
                 out.append(None)
         return out
 
-    def _level(self, value: float, variance: float, basis: str) -> ExpectedMean:
+    def _expected(self, value: float, variance: float, basis: str) -> ExpectedMean:
         value = float(value) * self._kappa
         factor = float(np.exp(Z90 * np.sqrt(variance)))
         return ExpectedMean(value, (value / factor, value * factor), basis)
 
     @cached_property
     def _own(self) -> Floats:
-        """Of the routes with runs. A factor of the plain mean: a free route stays free, a lone one keeps its mean."""
+        """Means of the routes with runs, shrunk by a factor: a free route stays free, a lone one keeps its mean."""
         means = np.array([mean for mean, _ in self._means.values()])
         return np.asarray(means * np.exp((1.0 - self._keep) * (self._at_places(self._places)[0] - self._y)))
 
     @cached_property
     def _kappa(self) -> float:
-        """The logarithm of a mean of few runs is too low: in all, the routes with runs shall cost what they did."""
+        """A factor that makes the total over all runs right: the logarithm of a mean of few runs is too low."""
         shrunk = float(self._own @ self._runs)
         return sum(mean * n for mean, n in self._means.values()) / shrunk if shrunk else 1.0
 
     def _step(self) -> Variances:
-        """One step of expectation maximisation."""
+        """Take one step of expectation maximisation."""
         second = self._u**2 + np.diag(self._cov)
         mean, variance = self._at_places(self._places)
         rest, unsure = self._y - mean, self._noise + self._keep * variance
@@ -134,7 +134,7 @@ class Shrunk:
         return Variances(model, harness, pair, self.variances.spread)
 
     def _solve(self) -> None:
-        """Posterior mean and covariance of the level and the effects; the last place is 0, for what is not known."""
+        """Solve for mean and covariance of the level and the effects; the last place, 0, is for unknown names."""
         v = {"model": self.variances.model, "harness": self.variances.harness}
         # Next to nothing is known of the level.
         prior = np.array([1e-9, *(1.0 / v[kind] for kind, _ in self._column)])
@@ -145,7 +145,7 @@ class Shrunk:
         self._u, self._cov = np.append(cov @ (weighted.T @ self._y), 0.0), np.pad(cov, (0, 1))
 
     def _places_of(self, routes: Sequence[Route]) -> Array:
-        """Where the level, the model and the harness of each route stand among the effects, (routes, 3)."""
+        """Find the places of each route's level, model and harness among the effects, (routes, 3)."""
         unknown = len(self._column)
         places = [
             (-1, *(self._column.get(c, unknown) for c in (("model", r.model), ("harness", r.harness)))) for r in routes
@@ -153,20 +153,18 @@ class Shrunk:
         return np.array(places, dtype=np.int64).reshape(-1, 3) + 1
 
     def _at_places(self, places: Array) -> tuple[Floats, Floats]:
-        """Mean and variance of the sum of the three effects of each route."""
+        """Compute mean and variance of the sum of the three effects of each route."""
         return self._u[places].sum(axis=1), self._cov[places[:, :, None], places[:, None, :]].sum(axis=(1, 2))
 
 
-def spread_of(route: Array, values: Floats, weight: Floats | None = None) -> float:
-    """The squared coefficient of variation of single runs, pooled over routes; the usual one where there are few.
+def spread_of(route: Array, values: Floats) -> float:
+    """Estimate the squared coefficient of variation of single runs, pooled over routes; the usual one if few.
 
     >>> round(spread_of(np.array([0] * 40), np.array([1.0, 3.0] * 20)), 2)
     0.29
     """
-    w = np.ones(len(values)) if weight is None else weight
     n = np.bincount(route, minlength=1)
-    total = np.bincount(route, weights=w, minlength=1)
-    mean = np.bincount(route, weights=w * values, minlength=1) / np.where(total > 0, total, 1.0)
+    mean = np.bincount(route, weights=values, minlength=1) / np.maximum(n, 1)
     use = (n[route] > 1) & (mean[route] > 0)
     deviations = (values[use] / mean[route][use] - 1.0) ** 2
     freedom = float(np.maximum(n[mean > 0] - 1, 0).sum())

@@ -1,4 +1,4 @@
-"""Expected dollars and seconds: shrunk means of routes, times what a task's text says, updated outcome by outcome."""
+"""Predict dollars and seconds: shrunk means of routes times a factor by text, updated outcome by outcome."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hmrouter.types import Outcome, Route, Status
 
 
 class Amounts:
-    """One amount that runs take, dollars or seconds."""
+    """Predicts one amount that runs take, dollars or seconds."""
 
     def __init__(
         self, means: RouteMeans | None = None, variances: Variances | None = None, text: TextFactor | None = None
@@ -29,7 +29,7 @@ class Amounts:
 
     @classmethod
     def fit(cls, data: Dataset, values: Floats, of_task: Bools, x: Floats | None) -> Self:
-        """`values` per cell, NaN if unknown; `of_task`: where they are of the task, not the mean of a route."""
+        """Learn from `values` per cell, NaN if unknown; `of_task`: where they are of the task, not a route's mean."""
         cells = data.cells
         means = RouteMeans.of_cells(data.routes, cells.route, values, cells.faded)
         own = ~np.isnan(values) & of_task
@@ -47,13 +47,13 @@ class Amounts:
         return self
 
     def after(self, route: Route, value: float) -> Self:
-        """With one more run. How far routes vary, and what texts say, is learned by `fit` only."""
+        """Return amounts with one more run; variances and the factor by text are learned by `fit` only."""
         means = self._means.copy()
         means.add(route, value)
         return type(self)(means, self._variances, self.text)
 
     def of_all(self, routes: Sequence[Route]) -> list[ExpectedMean | None]:
-        """Of many routes, on a usual task."""
+        """Predict the amounts of many routes on a usual task; None where nothing is known."""
         shrunk = self._shrunk
         if shrunk is None:
             means = self._means.counted()
@@ -62,21 +62,21 @@ class Amounts:
         return shrunk.of_all(routes)
 
     def state(self) -> State:
-        """The sums, how far they vary, and the weights of the text."""
+        """Give the sums, the variances and the weights of the text."""
         sums, text = self._means.state(), self.text.state()
         variances = None if self._variances is None else list(self._variances)
         return State({**sums.arrays, **text.arrays}, {**sums.meta, **text.meta, "variances": variances})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The amounts that `state` described."""
+        """Restore the amounts that gave this state."""
         kept = state.meta["variances"]
         variances = None if kept is None else Variances(*(_positive(v) for v in kept))
         return cls(RouteMeans.from_state(state), variances, TextFactor.from_state(state))
 
 
 class ExpectedCosts:
-    """What a run of each route is expected to take, in dollars and seconds.
+    """Predicts the dollars and seconds that a run of each route takes.
 
     The mean of a route's runs is shrunk towards what its model and its harness usually take, the more the fewer runs
     there are; a pair that was never run is that estimate alone.
@@ -95,7 +95,7 @@ class ExpectedCosts:
 
     @classmethod
     def fit(cls, data: Dataset, x: Floats | None = None) -> Self:
-        """From the cells whose cost is known; with the vectors of the tasks, also what texts say of it."""
+        """Learn from the cells whose cost is known; with task vectors x, also how costs depend on texts."""
         c = data.cells
         return cls(
             Amounts.fit(data, c.cost, ~c.cost_is_route_mean, x),
@@ -103,7 +103,7 @@ class ExpectedCosts:
         )
 
     def after(self, outcome: Outcome) -> Self:
-        """With one more outcome, if the run came to its end; without a reported cost, its tokens at list prices."""
+        """Return costs with one more outcome, if its run ended; a missing cost is its tokens at list prices."""
         dollars, seconds = self._dollars, self._seconds
         if (paid := spent(outcome)) is not None:
             dollars = dollars.after(outcome.route, paid)
@@ -112,11 +112,11 @@ class ExpectedCosts:
         return type(self)(dollars, seconds)
 
     def of(self, route: Route) -> Cost:
-        """The expected cost of a route on a usual task."""
+        """Predict the cost of a route on a usual task."""
         return self.of_all([route])[0]
 
     def of_all(self, routes: Sequence[Route]) -> list[Cost]:
-        """The expected costs of many routes on a usual task."""
+        """Predict the costs of many routes on a usual task."""
         return [
             Cost(
                 None if d is None else d.value, "unknown" if d is None else d.basis, None if d is None else d.interval,
@@ -126,16 +126,16 @@ class ExpectedCosts:
         ]  # fmt: skip
 
     def factors(self, x: Floats) -> tuple[Floats, Floats]:
-        """How many times the usual dollars and seconds tasks with vectors x (tasks, dims) take, (tasks,) each."""
+        """Predict how many times the usual dollars and seconds tasks x (tasks, dims) take, (tasks,) each."""
         return self._dollars.text.of(x), self._seconds.text.of(x)
 
     @property
     def by_text(self) -> bool:
-        """Whether texts say something of the dollars."""
+        """Whether expected dollars depend on the text of a task."""
         return self._dollars.text.on
 
     def state(self) -> State:
-        """The dollars, and the seconds beside them."""
+        """Give the states of dollars and seconds in one."""
         dollars, seconds = self._dollars.state(), self._seconds.state()
         return State(
             {**dollars.arrays, **{f"seconds/{name}": array for name, array in seconds.arrays.items()}},
@@ -144,7 +144,7 @@ class ExpectedCosts:
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The costs that `state` described."""
+        """Restore the costs that gave this state."""
         return cls(Amounts.from_state(state), Amounts.from_state(state.part("seconds")))
 
 

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from hmrouter.costs.cost import Cost
+from hmrouter.costs.shrunk import LEAST
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.evidence.means import RouteMeans
 from hmrouter.state import State
@@ -18,7 +19,7 @@ from hmrouter.types import Outcome, Route, Status
 
 
 class RouteCosts:
-    """Mean cost of each route that has one.
+    """Predicts the cost of a route by its mean observed cost.
 
     An unobserved pair is estimated from its components on the log scale: the model's usual cost times how much
     dearer the harness is than usual. With one component known, that component's usual cost.
@@ -37,26 +38,26 @@ class RouteCosts:
 
     @classmethod
     def fit(cls, data: Dataset) -> Self:
-        """The means over the cells whose cost is known."""
+        """Average the cells of each route whose cost is known."""
         return cls(RouteMeans.of(data, "cost"))
 
     def add(self, route: Route, dollars: float) -> None:
-        """One more observed cost."""
+        """Add one more observed cost."""
         self._means.add(route, dollars)
 
     def observe(self, outcome: Outcome) -> None:
-        """One more outcome, if its cost is known and the run came to its end (as in `fit`)."""
+        """Add one more outcome, if its cost is known and its run ended (as in `fit`)."""
         if outcome.status is Status.OK and outcome.cost is not None:
             self.add(outcome.route, outcome.cost)
 
     def of(self, route: Route) -> Cost:
-        """The expected cost of a route."""
+        """Predict the cost of a route."""
         return self.of_all([route])[0]
 
     def of_all(self, routes: Sequence[Route]) -> list[Cost]:
-        """The expected costs of many routes."""
+        """Predict the costs of many routes."""
         means = self._means.all()
-        logs = {route: _log(mean) for route, mean in means.items()}
+        logs = {route: float(np.log(max(mean, LEAST))) for route, mean in means.items()}
         overall = _mean(logs.values())
         by_model, by_harness = _group(logs, "model"), _group(logs, "harness")
         out = []
@@ -75,18 +76,13 @@ class RouteCosts:
         return out
 
     def state(self) -> State:
-        """The means."""
+        """Give the means."""
         return self._means.state()
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What `state` described."""
+        """Restore the costs that gave this state."""
         return cls(RouteMeans.from_state(state))
-
-
-def _log(dollars: float) -> float:
-    # A free run has no logarithm; a hundredth of a cent is cheaper than any paid one.
-    return float(np.log(max(dollars, 1e-4)))
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -1,1 +1,1 @@
-"""From what a scorer says to a decision: the pool, the policy, budgets, how sure the choice is, and its explanation."""
+"""Turn predictions into decisions: the pool, the policy, budgets, how sure the choice is, and its explanation."""

@@ -1,4 +1,4 @@
-"""From what a scorer says to decisions: ranking, the incumbent, and how sure the choice is."""
+"""Turn predictions into decisions: ranking, the incumbent, and how sure the choice is."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ KEPT_DRAWS = 8
 """Sets of candidates whose draws are kept: the same few lead in task after task. A set takes up to a megabyte."""
 
 Compared = tuple[tuple[Route, ...], tuple[int, ...]]
-"""A pool, and the places of those of its routes that are compared."""
+"""A pool, and the places of the routes in it that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """A pool, a policy and a scorer, ready to decide."""
+    """Chooses routes from a pool by a policy and a scorer."""
 
     scorer: Scorer
     policy: Policy
     routes: tuple[Route, ...]
     costs: Sequence[Cost]
-    """Of each route on a usual task."""
+    """The expected cost of each route on a usual task."""
     factors: Callable[[Floats], tuple[Floats, Floats]]
-    """From vectors of tasks to how many times the usual dollars and seconds they take."""
+    """Gives, for vectors of tasks, how many times the usual dollars and seconds they take."""
     observed: AbstractSet[Route]
     evidence: Callable[[Route], Evidence]
     draws: Recent[Compared, Draws] = field(default_factory=lambda: Recent(KEPT_DRAWS))
     snapshot: str = ""
     fitted_at: datetime | None = None
-    """Which router decides, and when it was fitted: every decision says so."""
+    """When the router was fitted; every decision carries this and the id of the snapshot."""
 
     def spending(self, x: Floats) -> Spending:
-        """The cost weight that the policy's budget asks for, with reference tasks of vectors x (tasks, dims)."""
+        """Find the cost weight that keeps the policy's budget on reference tasks with vectors x (tasks, dims)."""
         if self.policy.budget_per_task is None:
             return Spending(self.policy.cost_weight, 0.0)
         return self._solved(x, self.scorer.predict(x, self.routes))
@@ -55,7 +55,7 @@ class Chooser:
     def decide(
         self, tasks: Sequence[Task], x: Floats, top: int | None, spending: Spending | None = None
     ) -> list[Decision]:
-        """One decision per task with vectors x (tasks, dims); `spending`, if not solved yet, is solved on them."""
+        """Decide each task, with vectors x (tasks, dims); without `spending`, the budget is solved on these tasks."""
         said = self.scorer.predict(x, self.routes)
         budget = self.policy.budget_per_task
         if spending is None:
@@ -111,7 +111,7 @@ class Chooser:
         weight: float,
         near_draws: dict[tuple[int, ...], Draws | None],
     ) -> tuple[dict[int, float], float | None]:
-        """Put the incumbent first in `order` unless there is a reason to leave it; then say how sure the choice is."""
+        """Move the incumbent first in `order` unless there is a reason to leave it; return how sure the choice is."""
         home = -1 if self.policy.incumbent is None else self.routes.index(self.policy.incumbent)
         near = list(dict.fromkeys([*order[:MOST_COMPARED], *([home] if home in order else [])]))
         # The calibrated success is what is ranked and shown; the joint model says how it varies together.
@@ -148,7 +148,7 @@ class Chooser:
 
 
 def _covariance(said: Prediction, task: int, near: Sequence[int]) -> Floats | None:
-    """How the values of some routes vary together on a task, as far as their differences go; None if unknown."""
+    """Give a covariance from which the differences of some routes' values on a task follow; None if unknown."""
     if said.contrasts is not None:
         return said.contrasts(near)
     return None if said.joint is None else said.joint(task, near)

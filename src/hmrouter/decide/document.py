@@ -1,4 +1,4 @@
-"""A decision as JSON and back: the document that front ends answer with, and that an explanation starts from."""
+"""Write a decision as JSON and read it back: front ends answer with it, and explanations start from it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """What other suites had to do with a decision."""
+    """The results of other suites that a decision used."""
 
     background: Background
     seen: Mapping[Route, SuiteCounts]
-    """In how many of them the ranked routes were run."""
+    """How many other suites ran each ranked route."""
 
 
 def to_dict(decision: Decision, elsewhere: Elsewhere | None = None) -> dict[str, Any]:
-    """A JSON-able dictionary; the chosen candidate's fields also stand at the top."""
+    """Turn a decision into JSON values; the chosen candidate's fields also stand at the top."""
     ranked = [asdict(c) | {"route": str(c.route), "model": c.route.model, "harness": c.route.harness}
               for c in decision.ranked]  # fmt: skip
     history = None
@@ -57,12 +57,12 @@ def to_dict(decision: Decision, elsewhere: Elsewhere | None = None) -> dict[str,
 
 
 def from_json(text: str) -> Decision:
-    """Read what `to_dict` gave, as JSON text."""
+    """Read a decision from the JSON text of what `to_dict` gave."""
     return _read(text, _decision)
 
 
 def elsewhere_from_json(text: str) -> Elsewhere | None:
-    """Read what `to_dict` gave of other suites, None if they had nothing to do with it."""
+    """Read from the same text which results of other suites the decision used; None if it used none."""
     return _read(text, _elsewhere)
 
 

@@ -1,4 +1,4 @@
-"""Why a decision was made, in sentences: how sure it is, what it rests on, and what would change it."""
+"""Explain a decision in sentences: how sure it is, what it rests on, and what would change it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BASIS_IN_WORDS = {
 
 
 def in_words(decision: Decision, elsewhere: Elsewhere | None = None) -> list[str]:
-    """Why this route, in sentences."""
+    """Explain in sentences why this route was chosen."""
     best, weight = decision.best, decision.cost_weight
     lines = [f"{best.route} was chosen for this task by the scorer {decision.scorer!r}."]
     if elsewhere is not None:
@@ -69,7 +69,7 @@ def in_words(decision: Decision, elsewhere: Elsewhere | None = None) -> list[str
 
 
 def comparison(decision: Decision) -> dict[str, Any]:
-    """The numbers behind `in_words`: how far the runner-up is, and what would turn the choice around."""
+    """Give the numbers behind `in_words`: how far behind the runner-up is, and what would put it first."""
     if len(decision.ranked) < 2:
         return {}
     best, other = decision.ranked[:2]
@@ -83,7 +83,7 @@ def comparison(decision: Decision) -> dict[str, Any]:
 
 
 def _switch(best: Candidate, other: Candidate) -> float | None:
-    """The cost weight at which the two are even; None where no weight turns them around."""
+    """Compute the cost weight at which the two are even; None where no weight changes their order."""
     if best.cost is None or other.cost is None or not (best.merit - other.merit) * (best.cost - other.cost) > 0:
         return None
     return (best.merit - other.merit) / (best.cost - other.cost)

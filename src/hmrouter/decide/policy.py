@@ -1,4 +1,4 @@
-"""Success and cost -> choice (Eq. routing_rule, Eq. cost_routing)."""
+"""Rank routes by success and cost (Eq. routing_rule, Eq. cost_routing)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hmrouter.types import Route
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How success and cost are traded.
+    """Ranks routes by success and cost, and says when the incumbent is left.
 
     >>> cheap, dear = Route("small", "codex"), Route("big", "codex")
     >>> costs = [Cost(0.1, "route"), Cost(2.0, "route")]
@@ -35,7 +35,7 @@ class Policy:
     margin: float = 0.02
     """How much better (in value) another route must be for the incumbent to be left."""
     confidence: float = 0.8
-    """How probable it must be that it is better at all, where the scorer can tell."""
+    """How probable it must be that the other route is better at all, where the scorer can tell."""
     budget_per_task: float | None = None
     """Dollars that a task may cost on average: the cost weight is then solved on reference tasks."""
 
@@ -55,7 +55,7 @@ class Policy:
             )
 
     def given(self, **settings: Any) -> Self:
-        """The policy with the settings of one call, those that are None left as they are.
+        """Return the policy with the settings of one call; those that are None stay as they are.
 
         A budget in the call takes the place of the policy's cost weight, and a cost weight that of its budget.
 
@@ -82,7 +82,7 @@ class Policy:
     def rank_dollars(
         self, routes: Sequence[Route], success: Floats, dollars: Floats, weight: float, names: Ints
     ) -> Ranking:
-        """The same for dollars (NaN where unknown) and ranks of the names at hand, for one task after another."""
+        """Rank as `rank` does, with dollars (NaN where unknown) and ranks of names that were made before."""
         unknown = np.isnan(dollars)
         needs_cost = weight > 0 or self.max_cost is not None or self.budget_per_task is not None
         too_dear = ~unknown & (dollars > (np.inf if self.max_cost is None else self.max_cost))
@@ -97,7 +97,7 @@ class Policy:
         return Ranking(order, value, {reason: n for reason, n in excluded.items() if n})
 
     def leaves_incumbent(self, gain: float, probability: float | None) -> bool:
-        """Whether a gain in value, and the probability that there is one, are reason enough."""
+        """Tell whether a gain in value, and the probability that there is one, are reason to leave the incumbent."""
         return gain >= self.margin and (probability is None or probability >= self.confidence)
 
     def _refusal(self, routes: Sequence[Route], dollars: Floats) -> NoRoute:
@@ -118,7 +118,7 @@ class Policy:
 
 
 def show_dollars(value: float) -> str:
-    """Dollars for people: cents, and for less than a dime two digits that mean something.
+    """Write dollars for people: cents, and below a dime two significant digits.
 
     >>> show_dollars(1234.5), show_dollars(0.0042)
     ('$1234.50', '$0.0042')

@@ -39,7 +39,7 @@ def read_pool(path: str | Path) -> tuple[Route, ...]:
 
 
 def parse_pool(content: dict[str, Any]) -> tuple[Route, ...]:
-    """The routes that a pool file's content describes, each once.
+    """List the routes that a pool file's content describes, each once.
 
     >>> [str(r) for r in parse_pool({"models": ["gpt-5"], "harnesses": ["Codex", "aider"], "except": ["aider:gpt-5"]})]
     ['codex:gpt-5']
@@ -70,7 +70,7 @@ class Rule:
 
     kind: str
     names: frozenset[str]
-    """As they were written."""
+    """The names as they were written, not yet canonical."""
 
     @classmethod
     def parse(cls, text: str) -> Rule:
@@ -85,7 +85,7 @@ class Rule:
             raise UsageError(f"{text!r} is not a rule; write model=NAME, harness=NAME,NAME or harness:model") from None
 
     def within(self, pool: Iterable[Route]) -> frozenset[Route]:
-        """The routes that the rule names; a name that the pool does not have is refused, as it may be a slip."""
+        """Find the routes that the rule names; a name that the pool does not have is refused, as it may be a slip."""
         by_name: dict[str, set[Route]] = {}
         for route in pool:
             by_name.setdefault(self._name(route), set()).add(route)
@@ -108,7 +108,7 @@ class Rule:
 
 
 def select(pool: Sequence[Route], allow: Iterable[str] = (), deny: Iterable[str] = ()) -> tuple[Route, ...]:
-    """The part of a pool that the rules leave.
+    """Select the routes of a pool that the rules leave.
 
     Allow rules of one kind add up, those of different kinds must all hold; deny always wins.
 

@@ -14,13 +14,13 @@ from hmrouter.types import Route
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Feasible routes by their position in the pool, best first."""
+    """The routes that keep the constraints, by their position in the pool, best first."""
 
     order: Ints
     value: Floats
-    """Per route of the pool, what was maximised."""
+    """The value of each route of the pool: success less cost weight times cost."""
     excluded: dict[str, int]
-    """How many routes fell to which constraint."""
+    """How many routes each constraint ruled out."""
 
 
 def best_first(value: Floats, dollars: Floats, names: Ints, feasible: Bools) -> Ints:
@@ -35,11 +35,11 @@ def best_first(value: Floats, dollars: Floats, names: Ints, feasible: Bools) -> 
 
 
 def known_dollars(costs: Sequence[Cost]) -> Floats:
-    """Expected dollars as an array, NaN where they are not known."""
+    """Collect expected dollars in an array, NaN where they are not known."""
     return np.array([np.nan if c.dollars is None else c.dollars for c in costs], dtype=np.float64)
 
 
 def name_ranks(routes: Sequence[Route]) -> Ints:
-    """The place of each route in the order of their names."""
+    """Give each route's place in the order of names, which decides ties."""
     names = np.array([str(route) for route in routes], dtype=object)
     return np.argsort(np.argsort(names, kind="stable"), kind="stable").astype(np.int64)

@@ -1,4 +1,4 @@
-"""How sure a choice is: the probability that a route is the best, and what the choice is expected to lose."""
+"""Compute how sure a choice is: the probability that a route is the best, and the expected regret."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ DRAWS = 2000
 
 
 class Draws:
-    """Draws of jointly Gaussian values around their means, the same for every question with that covariance.
+    """Draws of jointly Gaussian values around their means, made once per covariance.
 
-    Antithetic, from a fixed seed: the same question has the same answer.
+    They are antithetic, from a fixed seed: the same question has the same answer.
     """
 
     def __init__(self, cov: Floats) -> None:
@@ -22,7 +22,7 @@ class Draws:
         self._around = np.concatenate([half, -half], axis=1)  # (values, draws): a draw's largest is found in long rows
 
     def best_and_regret(self, mean: Floats, chosen: int) -> tuple[Floats, float]:
-        """Each one's probability of being the largest, and E[largest - chosen]."""
+        """Estimate each value's probability of being the largest, and E[largest - chosen]."""
         drawn = self._around + mean[:, None]
         largest = drawn.max(axis=0)
         best = np.count_nonzero(drawn == largest, axis=1)
@@ -32,7 +32,7 @@ class Draws:
 
 
 def best_and_regret(mean: Floats, cov: Floats, chosen: int) -> tuple[Floats, float]:
-    """Of jointly Gaussian values: each one's probability of being the largest, and E[largest - chosen].
+    """Estimate, for jointly Gaussian values, each one's probability of being the largest, and E[largest - chosen].
 
     >>> p, regret = best_and_regret(np.array([0.6, 0.4]), np.diag([0.01, 0.01]), chosen=0)
     >>> p.round(1).tolist(), round(regret, 2)
@@ -49,7 +49,7 @@ def _normal(n: int) -> Floats:
 
 
 def square_root(cov: Floats) -> Floats:
-    """The symmetric root of a covariance, which turns independent draws into joint ones.
+    """Compute the symmetric root of a covariance, which turns independent draws into joint ones.
 
     There is one only: which eigenvectors a library finds, and with which signs, changes nothing, so that the same seed
     gives the same draws on every machine.
@@ -62,7 +62,7 @@ def square_root(cov: Floats) -> Floats:
 
 
 def probability_above(mean: Floats, cov: Floats, better: int, than: int) -> float:
-    """P(value `better` > value `than`).
+    """Compute P(value `better` > value `than`) for jointly Gaussian values.
 
     >>> round(probability_above(np.array([0.6, 0.4]), np.diag([0.01, 0.01]), 0, 1), 2)
     0.92

@@ -22,7 +22,7 @@ CHECKSUM = "sha256"
 
 
 def write_router_file(path: str | Path, state: State) -> None:
-    """Replace the file in one step."""
+    """Write a router's state to a file, replacing an old one in one step."""
     from safetensors.numpy import save
 
     document = json.dumps({"format": FORMAT, **state.meta}, ensure_ascii=False, allow_nan=False)
@@ -64,7 +64,7 @@ def read_router_file(path: str | Path) -> State:
 
 
 def checksum(document: str, arrays: Mapping[str, Array]) -> str:
-    """What tells a file whose bits have changed; whoever changes it on purpose can compute it, too."""
+    """Compute a checksum that detects damage by accident; whoever changes a file on purpose can compute it, too."""
     digest = hashlib.sha256(document.encode("utf-8", "surrogatepass"))
     for name, array in sorted(arrays.items()):
         digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
@@ -73,5 +73,5 @@ def checksum(document: str, arrays: Mapping[str, Array]) -> str:
 
 
 def brief(reason: str) -> str:
-    """A reason on one line that cannot flood a terminal, whatever the file holds."""
+    """Shorten a reason to one line that cannot flood a terminal, whatever the file holds."""
     return shorten(reason, 300, placeholder="...")

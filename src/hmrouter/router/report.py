@@ -1,4 +1,4 @@
-"""What a router was fitted on: counts, suites, what was left out, what of other suites had a say."""
+"""Report the data that a router was fitted on: counts, suites, ignored outcomes, results of other suites."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hmrouter.history.records import Record
 
 @dataclass(frozen=True, slots=True)
 class FitReport:
-    """What a router was fitted on."""
+    """Counts of the data that a router was fitted on."""
 
     outcomes: int
     """Executions behind the cells."""
@@ -27,13 +27,13 @@ class FitReport:
     ignored: dict[str, int]
     """Outcomes that say nothing about their route, by status."""
     history: Background | None = None
-    """What of other suites had a say, None if nothing had."""
+    """The results of other suites that were used; None if there were none."""
     half_life: dict[str, float] = field(default_factory=dict)
     """Days after which a suite's outcomes count half, for suites where they fade."""
 
     @classmethod
     def of(cls, data: Dataset, heard: Sequence[Record]) -> Self:
-        """The report of a fit on a data set that had `heard` of other suites."""
+        """Count a data set, and the records `heard` of other suites that the fit used."""
         outcomes = int(data.cells.trials.sum())
         return cls(
             outcomes=outcomes, cells=len(data.cells), tasks=len(data.tasks), routes=len(data.routes),
@@ -45,6 +45,6 @@ class FitReport:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Self:
-        """What `dataclasses.asdict` made of one."""
+        """Restore a report from what `dataclasses.asdict` made of it."""
         history = Background.from_dict(kept["history"]) if kept.get("history") else None
         return cls(**{**kept, "suites": tuple(kept["suites"]), "history": history})

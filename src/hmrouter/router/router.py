@@ -83,8 +83,8 @@ class Router:
     ) -> Self:
         """Learn from a data set; its routes become the default pool.
 
-        `history`: how routes did on other suites, for scorers that listen to it. What it says of the data's own suites,
-        or of suites that share their tasks, has no say. With it there may be no outcome at all.
+        `history`: results of routes on other suites, for scorers that use them. Its records of the data's own suites,
+        or of suites that share their tasks, are left out. With it there may be no outcome at all.
         """
         own = own_families(data.suites, history)
         return self.learn(Workload(data, tuple(r for r in history if r.family not in own)), cache, progress)
@@ -99,10 +99,9 @@ class Router:
         old_versions: float | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn from a store as `hmrouter.workload` collects it: outcomes, prices, half-lives, and other suites.
+        """Learn from the outcomes in a store, as `hmrouter train` does, number for number.
 
-        By default all suites are one workload, published results have a say, and evidence fades as the store has it
-        set. It is what the command line trains, number for number.
+        By default all suites are one workload, published results are used, and evidence fades as the store has it set.
         """
         if history not in set(HistorySources):
             raise UnknownName("history", str(history), HistorySources)
@@ -144,9 +143,9 @@ class Router:
 
     @classmethod
     def from_history(cls, records: Sequence[Record], *, suite: str | None = None, **settings: Any) -> Self:
-        """A router for a suite without outcomes, of what is known from elsewhere; the pool is every route that is.
+        """Make a router for a suite without outcomes from the results of other suites; their routes are the pool.
 
-        What the records say of the suite itself has no say. `settings` are those of the constructor.
+        Records of the suite itself are left out. `settings` are those of the constructor.
 
         >>> from hmrouter.history.public import shipped
         >>> router = Router.from_history(shipped())
@@ -158,9 +157,9 @@ class Router:
         return cls(**settings).fit(Dataset([]), history=[r for r in records if r.family not in own])
 
     def observe(self, outcome: Outcome, *, refit: bool = False) -> None:
-        """Take in one more outcome. `save` keeps it in the file; the store is kept separately.
+        """Learn from one more outcome. `save` keeps it in the file; the store is kept separately.
 
-        With `refit`, scales and calibration are learned anew where that is due (`refit_due`), which may take seconds.
+        With `refit`, variances and calibration are learned again if that is due (`refit_due`), which may take seconds.
         """
         with self._learning:  # an outcome is taken in whole or not at all
             now = self.snapshot.after(outcome)
@@ -168,11 +167,11 @@ class Router:
 
     @property
     def refit_due(self) -> bool:
-        """Whether so much was observed since the fit that `refit` would pay."""
+        """Whether enough was observed since the fit for `refit` to pay."""
         return self.snapshot.scorer.refit_due
 
     def refit(self) -> None:
-        """Learn scales and calibration anew from all that was observed. Questions are answered meanwhile, as before."""
+        """Learn variances and calibration again from all outcomes; meanwhile questions are answered as before."""
         with self._learning:
             self._snapshot = self.snapshot.refitted(datetime.now(UTC))
 
@@ -218,7 +217,7 @@ class Router:
         margin: float | None = None,
         top: int | None = None,
     ) -> list[Decision]:
-        """`route` for many tasks at once.
+        """Choose a route for each of many tasks at once; see `route`.
 
         A budget is met in expectation over the `reference` tasks: by default those of the training data (a sample of
         them), and where there were none the tasks themselves.
@@ -241,10 +240,10 @@ class Router:
         goal: Goal | None = None,
         verifier: VerifierErrors | None = None,
     ) -> Plan:
-        """Attempts in order for a task, perhaps unknown: try, check with the verifier, stop at the first that passes.
+        """Plan attempts at a task in order: try one, check it with the verifier, stop at the first that passes.
 
-        By default the goal is the policy's cost weight or budget and the verifier is never wrong; the rest as in
-        `route`. `max_cost` caps each attempt.
+        The text may be empty where the task is not known. By default the goal is the policy's cost weight or budget and
+        the verifier is never wrong; the rest as in `route`. `max_cost` caps each attempt.
         """
         policy = self.policy.given(max_cost=max_cost)
         budget = policy.budget_per_task
@@ -253,18 +252,18 @@ class Router:
         return self.snapshot.plan(task, policy, asked, goal or default, verifier or VerifierErrors(), attempts)
 
     def evidence(self, route: Route) -> Evidence:
-        """How many executions of the pair, of its model and of its harness the router knows."""
+        """Count the executions of the pair, of its model and of its harness that the router knows."""
         return self.snapshot.evidence(route)
 
     def elsewhere(self, decision: Decision) -> Elsewhere | None:
-        """What other suites had to do with a decision, None if they had nothing."""
+        """Give the results of other suites that a decision used; None if it used none."""
         return self.snapshot.elsewhere(decision)
 
     # -- looking ------------------------------------------------------------------------------------------------
 
     @property
     def snapshot(self) -> Snapshot:
-        """What decides now. It never changes; learning puts another in its place."""
+        """The snapshot that decides now. It never changes; learning puts another in its place."""
         if self._snapshot is None:
             raise NotFitted("this router is not fitted; call fit(data) or Router.load(path) first")
         return self._snapshot
@@ -281,30 +280,30 @@ class Router:
 
     @property
     def pool_(self) -> tuple[Route, ...]:
-        """The routes that are chosen from unless a question says otherwise."""
+        """The routes that are chosen from unless a call gives a pool."""
         return self.snapshot.pool
 
     @property
     def report_(self) -> FitReport:
-        """How much the fit rests on, in numbers."""
+        """Counts of the data that the router was fitted on."""
         return self.snapshot.report
 
     @property
     def known_routes(self) -> tuple[Route, ...]:
-        """What was run here, and what other suites report, but for harnesses that were written for one benchmark."""
+        """Routes that were run here or on other suites, without harnesses that were written for one benchmark."""
         return self.snapshot.known_routes
 
     # -- keeping ------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write one file, in one step."""
+        """Save the router to one file, replacing an old one in one step."""
         with self._learning:  # a scorer's ledger belongs to its newest state
             state = self._state()
         write_router_file(path, state)
 
     @classmethod
     def load(cls, path: str | Path, *, embedder: Embedder | None = None) -> Self:
-        """Read a file that `save` wrote. An `embedder` given here must be the one it was trained with."""
+        """Load a router from a file that `save` wrote. An `embedder` given here must be the one it was trained with."""
         state = read_router_file(path)
         try:
             self, identity = cls._from_state(state)
@@ -324,7 +323,7 @@ class Router:
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _state(self) -> State:
-        """Everything that `save` keeps."""
+        """Collect everything that `save` keeps."""
         now = self.snapshot
         own: dict[str, Any] = {
             "scorer": now.scorer.name, "embedder": now.embedder.name, "embedder_identity": now.embedder.identity(),
@@ -340,7 +339,7 @@ class Router:
 
     @classmethod
     def _from_state(cls, state: State) -> tuple[Self, dict[str, Any]]:
-        """The router, and the identity of the embedder that it was trained with."""
+        """Restore the router, and the identity of the embedder that it was trained with."""
         own = state.part("router").meta
         with one_thread() if own["report"].get("history") else nullcontext():
             scorer = SCORERS.load(own["scorer"]).from_state(state.part("scorer"))

@@ -36,15 +36,15 @@ from hmrouter.state import Floats
 from hmrouter.types import Decision, Evidence, Outcome, Plan, Route, Status, Task
 
 KEPT_POOLS = 8
-"""Pools whose costs, whose solved budgets and whose described scorers are kept: few are asked about, often."""
+"""How many pools' costs, solved budgets and scorers are remembered: few pools are asked about, often."""
 
 
 @dataclass(frozen=True)
 class PoolRequest:
-    """Which routes a question may choose from."""
+    """The routes that a call allows to choose from."""
 
     pool: Sequence[Route] | None = None
-    """None: every route that the snapshot knows of."""
+    """The routes to choose from; None: the snapshot's own pool."""
     allow: Iterable[str] = ()
     deny: Iterable[str] = ()
 
@@ -61,14 +61,14 @@ class Snapshot:
     costs: ExpectedCosts
     difficulty: Difficulty
     pool: tuple[Route, ...]
-    """The routes that are chosen from unless a question says otherwise."""
+    """The routes that are chosen from unless a call gives a pool."""
     runs: Counter[Route]
-    """Executions known of each route."""
+    """The number of known executions of each route."""
     observed: frozenset[Route]
     reference: Floats
-    """Vectors of tasks that budgets are solved on."""
+    """Vectors of the tasks on which the cost weight of a budget is found."""
     records: tuple[Record, ...]
-    """What other suites say."""
+    """The results of other suites that were used in the fit."""
     report: FitReport
     fitted_at: datetime | None
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -83,7 +83,7 @@ class Snapshot:
         reference: Sequence[str | Task] = (),
         top: int | None = None,
     ) -> list[Decision]:
-        """One decision per task; see `Router.route_all`."""
+        """Choose a route for each task; see `Router.route_all`."""
         if top is not None and top < 1:
             raise UsageError("is not at least 1; a decision shows at least the chosen route", argument="top", value=top)
         routes = self._routes(asked)
@@ -111,7 +111,7 @@ class Snapshot:
         verifier: VerifierErrors,
         attempts: int = ATTEMPTS,
     ) -> Plan:
-        """Attempts in order; see `Router.plan`."""
+        """Plan attempts at a task in order; see `Router.plan`."""
         routes, wanted = self._routes(asked), as_task(task)
         x = self.embedder.embed([wanted.text])
         factor = float(self.costs.factors(x)[0][0])
@@ -122,12 +122,12 @@ class Snapshot:
         return planner.plan(wanted, x[0], goal, verifier, attempts)
 
     def evidence(self, route: Route) -> Evidence:
-        """How many executions of the pair, of its model and of its harness are known."""
+        """Count the known executions of the pair, of its model and of its harness."""
         of = self._component_runs
         return Evidence(self.runs[route], of["model", route.model], of["harness", route.harness])
 
     def elsewhere(self, decision: Decision) -> Elsewhere | None:
-        """What other suites had to do with a decision, None if they had nothing."""
+        """Give the results of other suites that a decision used; None if it used none."""
         if self.report.history is None:
             return None
         background = replace(self.report.history, own_outcomes=self.runs.total())
@@ -135,13 +135,13 @@ class Snapshot:
 
     @property
     def known_routes(self) -> tuple[Route, ...]:
-        """What was run here, and what other suites report, but for harnesses that were written for one benchmark."""
+        """Routes that were run here or on other suites, without harnesses that were written for one benchmark."""
         return tuple(sorted({*self.runs, *(r for r in self.seen if self.descriptions.general(r.harness))}))
 
     # -- learning -----------------------------------------------------------------------------------------------
 
     def after(self, outcome: Outcome) -> Self:
-        """The next snapshot: this one and one more outcome, without a refit."""
+        """Return the next snapshot: this one and one more outcome, without a refit."""
         if outcome.status is not Status.OK and outcome.route in self.pool:
             return self  # it says nothing
         changes: dict[str, Any] = {"costs": self.costs.after(outcome)}
@@ -157,7 +157,7 @@ class Snapshot:
         return self._next(**changes)
 
     def refitted(self, now: datetime) -> Self:
-        """The next snapshot: scales and calibration learned anew from all that was observed."""
+        """Return the next snapshot: variances and calibration learned again from all outcomes."""
         return self._next(scorer=self.scorer.refitted(), fitted_at=now)
 
     def _next(self, **changes: Any) -> Self:
@@ -171,7 +171,7 @@ class Snapshot:
 
     @cached_property
     def seen(self) -> dict[Route, SuiteCounts]:
-        """In how many other suites each route was run."""
+        """How many other suites ran each route."""
         return count_suites(self.records)
 
     @cached_property
@@ -217,7 +217,7 @@ class Snapshot:
         return select(self.pool if asked.pool is None else tuple(dict.fromkeys(asked.pool)), asked.allow, asked.deny)
 
     def _scorer_for(self, routes: Sequence[Route]) -> Scorer:
-        """The scorer, told about harnesses that were not in the training data if it listens to descriptions."""
+        """Return the scorer, told the descriptions of harnesses that it does not know yet, if it uses them."""
         new = frozenset(r.harness for r in routes) - self.described
         if not new or type(self.scorer).describe is Scorer.describe:
             return self.scorer
@@ -231,5 +231,5 @@ class Snapshot:
 
 
 def as_task(task: str | Task) -> Task:
-    """A task, perhaps known by its text only."""
+    """Make a task of a text; a task stays as it is."""
     return Task.of_text(task) if isinstance(task, str) else task

@@ -42,25 +42,25 @@ Z90 = 1.6448536269514722
 
 
 class Belief(Protocol):
-    """What other suites say of routes in this one, as logits; `hmrouter.history` learns it."""
+    """Tells how good routes are by their results on other suites, as logits; `hmrouter.history` learns it."""
 
     @property
     def level(self) -> tuple[float, float]:
-        """Mean and standard deviation of what a suite's routes have in common."""
+        """Mean and standard deviation of the level that all routes of a suite share."""
 
     def mean(self, routes: Sequence[Route]) -> Floats:
         """Expected logit of each route's success rate, (routes,)."""
 
     def cov(self, routes: Sequence[Route], others: Sequence[Route]) -> Floats:
-        """Covariances of the logits, (routes, others), apart from what all routes have in common."""
+        """Covariances of the logits, (routes, others), without the level that all routes share."""
 
     def state(self) -> State:
-        """What is kept with a scorer that rests on it."""
+        """Give the values from which a saved scorer restores the belief."""
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What a scorer is fitted on."""
+    """The data that a scorer learns from: outcomes, task vectors and, if there are any, results of other suites."""
 
     data: Dataset
     x: Floats
@@ -68,12 +68,12 @@ class Training:
     harness_vectors: Mapping[str, Floats]
     """Frozen vectors of the harness descriptions, (dims,) each."""
     belief: Belief | None = None
-    """What other suites say about the routes, for scorers that listen to it; None if nothing is known or wanted."""
+    """Results of other suites, for scorers that use them (`listens`); None if nothing is known or wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A scorer's answer about tasks on routes; every array is (tasks, routes)."""
+    """A scorer's predictions for tasks on routes; every array is (tasks, routes)."""
 
     score: Floats
     """Logits of success, or the scale that the scorer ranks by: more is better."""
@@ -91,7 +91,7 @@ class Prediction:
 
     @classmethod
     def of_score(cls, score: Floats) -> Self:
-        """The answer of a scorer whose logits say it all."""
+        """Make the prediction of a scorer whose probabilities and ranking follow from its logits."""
         success = sigmoid(score)
         return cls(score, success, success)
 
@@ -105,20 +105,20 @@ class Scorer(ABC):
     name: ClassVar[str]
     """The name on the command line and in results."""
     listens: ClassVar[bool] = False
-    """Whether other suites have a say: whether `Training.belief` is used."""
+    """Whether the scorer uses `Training.belief`, the results of other suites."""
     progress: Callable[[int, int], None] | None = None
     """Called with (done, total) steps during a long fit."""
 
     @abstractmethod
     def fit(self, training: Training) -> Self:
-        """Learn from the outcomes of `training.data`, nothing else."""
+        """Learn from the outcomes of `training.data`, and from no others."""
 
     @abstractmethod
     def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """Logits (tasks, routes) for task vectors x (tasks, dims); routes need not have been seen."""
+        """Score task vectors x (tasks, dims): logits (tasks, routes); a route need not have been run."""
 
     def predict(self, x: Floats, routes: Sequence[Route]) -> Prediction:
-        """Everything that a decision needs to know of task vectors x (tasks, dims) on these routes, at once.
+        """Predict everything that a decision needs, for task vectors x (tasks, dims) on these routes.
 
         Asking changes nothing: several threads may ask the same scorer. A scorer whose probabilities, ranking or
         uncertainty do not follow from its logits overrides this.
@@ -126,24 +126,24 @@ class Scorer(ABC):
         return Prediction.of_score(self.score(x, routes))
 
     def success(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """Probabilities of success, (tasks, routes): a part of `predict`."""
+        """Predict the probabilities of success, (tasks, routes), as `predict` does."""
         return self.predict(x, routes).success
 
     def mean_interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats] | None:
-        """90% interval of each route's mean score over these tasks, sampling noise included; None if unknown."""
+        """Give a 90% interval of each route's mean score over these tasks, sampling noise included; None if unknown."""
         return None
 
     def reliability(self) -> dict[str, Any]:
-        """How far the probabilities held on outcomes that were left out of the fit; empty if not measured."""
+        """Report how well the probabilities held on outcomes left out of the fit; empty if not measured."""
         return {}
 
     def observe(self, outcome: Outcome, x: Floats) -> None:  # noqa: B027 - nothing to update is a valid answer
-        """Take in one more outcome of a task with vector x (dims,), without a refit."""
+        """Learn from one more outcome of a task with vector x (dims,), without a refit."""
 
     def after(self, outcome: Outcome, x: Floats) -> Self:
-        """A scorer that has observed the outcome too; this one goes on answering as before.
+        """Return a scorer that has also observed the outcome; this one answers as before.
 
-        The two may share what only learning looks at, so that of several that came from one, the last goes on.
+        The two may share data that only learning reads: of several made from one scorer, only the last may learn on.
         """
         new = deepcopy(self)
         new.observe(outcome, x)
@@ -151,18 +151,18 @@ class Scorer(ABC):
 
     @property
     def refit_due(self) -> bool:
-        """Whether so much was observed since the fit that learning its scales anew would pay."""
+        """Whether enough was observed since the fit for a refit to pay."""
         return False
 
     def refitted(self) -> Self:
-        """A scorer whose scales were learned anew from all that was observed; this one goes on as before."""
+        """Return a scorer fitted again to everything that was observed; this one answers as before."""
         return self
 
     def describe(self, harness: str, vector: Floats) -> None:  # noqa: B027 - most scorers ignore descriptions
-        """Learn of a harness that was not in the training set, by the vector of its description."""
+        """Learn the vector that describes a harness which was not in the training set."""
 
     def told(self, descriptions: Mapping[str, Floats]) -> Self:
-        """A scorer that also knows these harnesses by the vectors of their descriptions; this one goes on as before."""
+        """Return a scorer that also knows these harnesses by their description vectors; this one answers as before."""
         new = deepcopy(self)
         for harness, vector in descriptions.items():
             new.describe(harness, vector)
@@ -170,15 +170,15 @@ class Scorer(ABC):
 
     @abstractmethod
     def state(self) -> State:
-        """Settings and learned values; `from_state` gives back a scorer that scores exactly the same."""
+        """Give settings and learned values, from which `from_state` makes a scorer with exactly the same scores."""
 
     @classmethod
     @abstractmethod
     def from_state(cls, state: State) -> Self:
-        """The scorer that `state` describes."""
+        """Restore the scorer that gave this state."""
 
     def report_progress(self, done: int, total: int) -> None:
-        """Tell whoever watches how far a fit is."""
+        """Call `progress`, if it is set, with the steps done so far."""
         if self.progress is not None:
             self.progress(done, total)
 

@@ -1,4 +1,4 @@
-"""What the scorers share that know nothing but the mean score of each route."""
+"""A base class for scorers that use only the mean score of each route."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ NO_VECTOR = np.zeros(0)
 
 
 class ByMeans(Scorer):
-    """Learns the mean score of each route, every cell counting once (faded, less); subclasses make scores of them."""
+    """Learns the mean score of each route, each cell counting once (less if faded), for subclasses to score by."""
 
     def fit(self, training: Training) -> Self:
-        """Keep the cells."""
+        """Average the cells of each route."""
         return self._keep(Ledger.of(training.data, np.zeros((len(training.data.tasks), 0))))
 
     def observe(self, outcome: Outcome, x: Floats) -> None:
-        """Take in one more outcome; another trial of a cell moves the cell's mean, as in a fit."""
+        """Learn from one more outcome; another trial of a cell moves the cell's mean, as in a fit."""
         ledger: Ledger = self._require_fitted("ledger_")
         ledger.add(outcome, NO_VECTOR)
         self._keep(ledger)
 
     def after(self, outcome: Outcome, x: Floats) -> Self:
-        """A scorer with means of its own; the two share the ledger, which only learning looks at."""
+        """Return a scorer with means of its own; the two share the ledger, which only learning reads."""
         new = copy(self)
         new.observe(outcome, x)
         return new
 
     def state(self) -> State:
-        """The cells."""
+        """Give the cells, from which the means follow."""
         return State.join(ledger=self._require_fitted("ledger_").state())
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The fitted scorer."""
+        """Restore the fitted scorer."""
         return cls()._keep(Ledger.from_state(state.part("ledger")))
 
     def _keep(self, ledger: Ledger) -> Self:

@@ -1,4 +1,4 @@
-"""How far probabilities are from what happened: the reliability curve, and one number for it.
+"""Measure how far probabilities are from what happened: the reliability curve, and one number for it.
 
 Scorers that calibrate themselves and the benchmark suite report the same number. Soft outcomes are partial successes.
 """
@@ -16,7 +16,7 @@ Values = Sequence[float] | Floats
 
 
 def reliability(y: Values, p: Values, bins: int = BINS) -> list[tuple[float, float, int]]:
-    """Per bin of equal width that is not empty: mean forecast, mean outcome, number.
+    """List mean forecast, mean outcome and number of forecasts for each bin of equal width that has any.
 
     >>> reliability([1.0, 0.0, 1.0], [0.91, 0.05, 0.97])
     [(0.05, 0.0, 1), (0.94, 1.0, 2)]
@@ -29,7 +29,7 @@ def reliability(y: Values, p: Values, bins: int = BINS) -> list[tuple[float, flo
 
 
 def ece(y: Values, p: Values, bins: int = BINS) -> float:
-    """Expected calibration error: the mean gap between forecast and outcome over the bins, weighted by their number.
+    """Compute the expected calibration error: the mean gap of forecast and outcome, each bin weighted by its number.
 
     >>> round(ece([1.0, 0.0], [0.8, 0.2]), 6), ece([], [])
     (0.2, 0.0)

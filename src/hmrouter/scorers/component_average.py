@@ -20,7 +20,7 @@ class ComponentAverage(ByMeans):
     name: ClassVar[str] = "component_average"
 
     def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """The same row for every task."""
+        """Score every task alike: the text is not used."""
         means: RouteMeans = self._require_fitted("means_")
         overall = means.overall(0.5)
         model, harness = means.by(lambda r: r.model), means.by(lambda r: r.harness)

@@ -19,7 +19,7 @@ class Fixed(ByMeans):
     name: ClassVar[str] = "fixed"
 
     def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """The same row for every task."""
+        """Score every task alike: the text is not used."""
         means = self._require_fitted("means_").all()
         worst = min(means.values(), default=0.5)
         row = logit_of_mean(np.array([means.get(r, worst) for r in routes], dtype=np.float64))

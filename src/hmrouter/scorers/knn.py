@@ -16,7 +16,7 @@ from hmrouter.types import Outcome, Route
 
 
 class KNN(Scorer):
-    """Mean outcome over the k nearest tasks.
+    """Scores a route by its mean outcome on the k nearest tasks.
 
     A route that none of the neighbours was run on falls back to its own mean, then to the overall mean. `shrink`
     adds that many pseudo-outcomes at the route's mean (0: the plain method).
@@ -29,11 +29,11 @@ class KNN(Scorer):
         self.shrink = shrink
 
     def fit(self, training: Training) -> Self:
-        """Keep the tasks and their cells."""
+        """Index the tasks and their cells."""
         return self._keep(Ledger.of(training.data, np.asarray(training.x, dtype=np.float32)))
 
     def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """Neighbour means, squeezed into logits."""
+        """Score by the neighbours' means, squeezed into logits."""
         index: _Index = self._require_fitted("index_")
         require_dims(x, index.unit.shape[1])
         at = np.array([index.column.get(r, len(index.column)) for r in routes], dtype=np.int64)
@@ -53,19 +53,19 @@ class KNN(Scorer):
         self._keep(ledger)
 
     def after(self, outcome: Outcome, x: Floats) -> Self:
-        """A scorer with an index of its own; the two share the ledger, which only learning looks at."""
+        """Return a scorer with an index of its own; the two share the ledger, which only learning reads."""
         new = copy(self)
         new.observe(outcome, x)
         return new
 
     def state(self) -> State:
-        """Tasks, cells and settings."""
+        """Give the tasks, their cells and the settings."""
         ledger = self._require_fitted("ledger_").state()
         return State.join(settings=State(meta={"k": self.k, "shrink": self.shrink}), ledger=ledger)
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The fitted scorer."""
+        """Restore the fitted scorer."""
         return cls(**state.part("settings").meta)._keep(Ledger.from_state(state.part("ledger")))
 
     def _keep(self, ledger: Ledger) -> Self:
@@ -74,7 +74,7 @@ class KNN(Scorer):
 
 
 class _Index:
-    """What is derived from the cells: unit vectors, the cells of each task, the mean of each route.
+    """Finds the nearest tasks and sums their outcomes: unit vectors, the cells of each task, the mean of each route.
 
     Columns are the known routes; one more, the last, stands for every unknown route and has the overall mean.
     """
@@ -93,7 +93,7 @@ class _Index:
         self.means = np.divide(total, n, out=np.full(self.columns, overall), where=n > 0)
 
     def neighbour_sums(self, x: Floats, k: int) -> tuple[Floats, Floats]:
-        """Per column: the sum and the number of the nearest tasks' outcomes, faded ones counting as what is left."""
+        """Sum and count the outcomes of the k nearest tasks per column; a faded one counts by its remaining weight."""
         norm = float(np.linalg.norm(x))
         if norm == 0.0:  # no text: every task is as near as any other, and the route's mean says it all
             return np.zeros(self.columns), np.zeros(self.columns)

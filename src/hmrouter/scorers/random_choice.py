@@ -23,12 +23,12 @@ class Random(Scorer):
         self.seed = seed
 
     def fit(self, training: Training) -> Self:
-        """The overall mean."""
+        """Learn the overall mean."""
         self.overall_ = RouteMeans.of(training.data).overall(0.5)
         return self
 
     def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """Almost equal everywhere."""
+        """Score every route at the overall mean, plus a jitter below 1e-6 that decides ties."""
         base = float(logit_of_mean(np.array(self._require_fitted("overall_"))))
         names = [str(r).encode() for r in routes]
         jitter = np.empty((len(x), len(routes)))
@@ -41,16 +41,16 @@ class Random(Scorer):
         return base + 1e-6 * jitter
 
     def after(self, outcome: Outcome, x: Floats) -> Self:
-        """Nothing to learn."""
+        """Return this scorer: it does not learn from single outcomes."""
         return self
 
     def state(self) -> State:
-        """Seed and mean."""
+        """Give the seed and the mean."""
         return State(meta={"seed": self.seed, "overall": self._require_fitted("overall_")})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The fitted scorer."""
+        """Restore the fitted scorer."""
         self = cls(seed=state.meta["seed"])
         self.overall_ = state.meta["overall"]
         return self

@@ -1,4 +1,4 @@
-"""Random numbers by name."""
+"""Random generators that are seeded by a name, so that a draw does not depend on the order of draws."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def named_rng(seed: int, *names: str) -> np.random.Generator:
-    """Random numbers that depend on a name and a seed, never on a place in a list or on what was drawn before.
+    """Make a generator that depends on the seed and the names only, not on what was drawn before.
 
     >>> bool(named_rng(0, "a").random() == named_rng(0, "a").random() != named_rng(0, "b").random())
     True

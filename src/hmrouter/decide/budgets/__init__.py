@@ -1,4 +1,4 @@
-"""Budgets: the cost weight that an average task's budget asks for, and a day's budget that is enforced."""
+"""Budgets: a cost weight that keeps an average cost per task, and a day's budget that is enforced."""
 
 from hmrouter.decide.budgets.per_day import Admission, DayBudget
 from hmrouter.decide.budgets.per_task import Spending, reference_sample, weight_for

@@ -29,7 +29,7 @@ HEADROOM = 4.0
 
 
 def utc_now() -> datetime:
-    """The time; days are those of the clock's zone."""
+    """Read the time in UTC; days are those of the clock's zone."""
     return datetime.now(UTC)
 
 
@@ -39,7 +39,7 @@ class Admission:
 
     id: str
     route: Route | None
-    """None: deferred."""
+    """The admitted route; None if the task is deferred."""
     cap: float
     """Dollars reserved; the runner stops the run there."""
     expected: float
@@ -64,11 +64,11 @@ class _Day:
     overshoots: int = 0
     """Runs that cost more than their cap."""
     overshot: float = 0.0
-    """By how many dollars in all."""
+    """Dollars above the caps, over all those runs."""
 
 
 class DayBudget:
-    """Money for a day, shared by the threads of one process.
+    """Admits runs within a day's money, for all threads of one process.
 
     >>> budget = DayBudget(1.0)
     >>> budget.left()
@@ -84,8 +84,9 @@ class DayBudget:
         headroom: float = HEADROOM,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        """`tasks_per_day`: how many are expected; without it as many as yesterday, on the first day as the rate says.
+        """Start with a whole day's budget.
 
+        `tasks_per_day`: how many are expected; without it as many as yesterday, on the first day as the rate says.
         `max_run_cost`: the cap that runs are stopped at; without it `headroom` times their expected cost.
         """
         for name, value in (("budget_per_day", budget_per_day), ("tasks_per_day", tasks_per_day),
@@ -106,18 +107,18 @@ class DayBudget:
 
     @property
     def cost_weight(self) -> float:
-        """The lambda to route the next task with."""
+        """The cost weight to route the next task with."""
         with self._lock:
-            day, now = self._turn()
+            day, now = self._open_day()
             return self._pace.weight(self.budget_per_day - day.spent - self._expected(), day.started, _passed(now))
 
     def start(self, decision: Decision) -> Admission:
-        """Reserve the cap of the best candidate that fits in what is left; deferred where none does.
+        """Reserve the cap of the best candidate that fits in what is left; defer the task if none does.
 
         Give a decision with all its candidates (no `top`): a shortened one has fewer cheaper routes to turn to.
         """
         with self._lock:
-            day, now = self._turn()
+            day, now = self._open_day()
             left = self._left(day)
             for place, candidate in enumerate(decision.ranked):
                 cap = self._cap(candidate)
@@ -128,7 +129,7 @@ class DayBudget:
                 )
                 self._pace.follow(candidate.cost, target)
                 day.started += 1
-                note = f"instead of {decision.route}: {self._short(decision.best, left)}" if place else ""
+                note = f"instead of {decision.route}: {self._why_not(decision.best, left)}" if place else ""
                 made = Admission(uuid.uuid4().hex, candidate.route, cap, candidate.cost, self._today, note)
                 self._open[made.id] = made
                 return made
@@ -136,14 +137,14 @@ class DayBudget:
             return Admission(uuid.uuid4().hex, None, 0.0, 0.0, self._today, self._refusal(decision, left, now))
 
     def finish(self, admission: Admission, cost: float | None) -> None:
-        """The run has ended: its reservation is released and what it did cost is booked, unknown as its whole cap.
+        """End a run: release its reservation and book its cost, or its whole cap where the cost is unknown.
 
         A cost above the cap is booked whole and counted in `report()`: then the runner did not stop it.
         """
         if cost is not None and not 0.0 <= cost < float("inf"):
             raise UsageError("is not a finite number of at least 0", argument="cost", value=cost)
         with self._lock:
-            self._turn()
+            self._open_day()
             run = self._open.pop(admission.id, None)
             if run is None:
                 raise UsageError(
@@ -158,26 +159,26 @@ class DayBudget:
             self._pace.learn(paid, run.expected)
 
     def left(self) -> float:
-        """Dollars that are neither spent nor reserved today; below 0 only after an overshoot."""
+        """Compute the dollars that are neither spent nor reserved today; below 0 only after an overshoot."""
         with self._lock:
-            return self._left(self._turn()[0])
+            return self._left(self._open_day()[0])
 
     def unfinished(self) -> list[Admission]:
-        """Runs that have started and not finished; one that is known to be lost is finished with the cost it had."""
+        """List the runs that started and did not finish; `finish` a lost one with the cost it had."""
         with self._lock:
             return list(self._open.values())
 
     def report(self) -> dict[str, Any]:
-        """Today in numbers."""
+        """Report today's budget, reservations, spending and counts."""
         with self._lock:
-            day, _ = self._turn()
+            day, _ = self._open_day()
             reserved = self._reserved()
             return {"day": self._today, "budget_per_day": self.budget_per_day, "reserved": reserved, **asdict(day)}
 
     # -- keeping ------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Everything but the clock, as JSON values."""
+        """Give everything but the clock as JSON values."""
         with self._lock:
             return {
                 "budget_per_day": self.budget_per_day, "max_run_cost": self.max_run_cost, "headroom": self.headroom,
@@ -187,7 +188,7 @@ class DayBudget:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], clock: Callable[[], datetime] = utc_now) -> Self:
-        """What `state` described; a run that was open is still open."""
+        """Restore the budget that gave this state; a run that was open is still open."""
         self = cls(
             state["budget_per_day"], max_run_cost=state["max_run_cost"], headroom=state["headroom"], clock=clock
         )  # fmt: skip
@@ -200,8 +201,8 @@ class DayBudget:
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _turn(self) -> tuple[_Day, datetime]:
-        """Today's books; a new day has a whole budget again."""
+    def _open_day(self) -> tuple[_Day, datetime]:
+        """Open today's books, with a whole budget on a new day; return them and the time."""
         now = self._clock()
         today = now.date().isoformat()
         if today > self._today:  # a clock that is set back does not open a day twice
@@ -223,14 +224,14 @@ class DayBudget:
         return self.budget_per_day - day.spent - self._reserved()
 
     def _cap(self, candidate: Candidate) -> float | None:
-        """What a run of the candidate reserves; None if it cannot be run under the cap."""
+        """Compute the dollars that a run of the candidate reserves; None if it cannot run under the cap."""
         if candidate.cost is None:
             return None
         if self.max_run_cost is None:
             return candidate.cost * self.headroom
         return self.max_run_cost if candidate.cost <= self.max_run_cost else None
 
-    def _short(self, candidate: Candidate, left: float) -> str:
+    def _why_not(self, candidate: Candidate, left: float) -> str:
         cap = self._cap(candidate)
         if candidate.cost is None:
             return "its cost is not known"
@@ -241,7 +242,8 @@ class DayBudget:
     def _refusal(self, decision: Decision, left: float, now: datetime) -> str:
         known = [(cap, c) for c in decision.ranked if (cap := self._cap(c)) is not None]
         if not known:
-            return f"deferred: no candidate can be given a cap; of {decision.route}, {self._short(decision.best, left)}"
+            why = self._why_not(decision.best, left)
+            return f"deferred: no candidate can be given a cap; of {decision.route}, {why}"
         cap, cheapest = min(known, key=lambda pair: pair[0])
         return (
             f"deferred: {show_dollars(max(left, 0.0))} of the day's {show_dollars(self.budget_per_day)} are left and "
@@ -251,10 +253,10 @@ class DayBudget:
 
 
 def _midnight(now: datetime) -> datetime:
-    """The start of a moment's day."""
+    """Find the start of the day."""
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _passed(now: datetime) -> float:
-    """The share of the day that has passed."""
+    """Compute the share of the day that has passed."""
     return (now - _midnight(now)) / timedelta(days=1)

@@ -1,4 +1,4 @@
-"""`budget_per_task`: the cost weight with which the choices on reference tasks cost what a task may cost on average."""
+"""`budget_per_task`: find the cost weight that keeps an average cost per task, on reference tasks."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from hmrouter.state import Floats
 from hmrouter.types import Route
 
 STEPS = 60
-"""Halvings: the weight is found to the last bits of a float."""
+"""Halvings of the search interval: the weight is found to the last bits of a float."""
 
 MOST_REFERENCES = 256
 """Tasks that a router keeps to solve budgets on."""
 REFERENCE_NUMBERS = 2**17
-"""Numbers in their vectors, at most, so that the file stays small: half a megabyte or one."""
+"""Most numbers in the vectors of these tasks, so that the file stays small: half a megabyte or one."""
 
 
 class Spending(NamedTuple):
-    """A cost weight, and what the choices that it makes on the reference tasks are expected to cost."""
+    """A cost weight, and the expected dollars per reference task of the choices that it makes."""
 
     cost_weight: float
     per_task: float
 
 
 def weight_for(budget: float, routes: Sequence[Route], merit: Floats, dollars: Floats) -> Spending:
-    """The smallest cost weight whose choices cost at most `budget` per reference task, in expectation.
+    """Find the smallest cost weight whose choices cost at most `budget` per reference task, in expectation.
 
     `merit` and `dollars`: (tasks, routes); a route that may not be chosen for a task has infinite or unknown (NaN)
     dollars there, and a task without any route does not count. What a weight buys falls in steps, from one set of
@@ -75,7 +75,7 @@ def weight_for(budget: float, routes: Sequence[Route], merit: Floats, dollars: F
 
 
 def reference_sample(x: Floats) -> Floats:
-    """Some of the tasks' vectors (tasks, dims), evenly over their order: of long vectors fewer.
+    """Sample task vectors (tasks, dims) evenly over their order, fewer of long vectors.
 
     >>> reference_sample(np.arange(600.0)[:, None]).shape
     (256, 1)

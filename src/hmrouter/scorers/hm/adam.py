@@ -33,7 +33,7 @@ class Parameters:
         return self._views[name]
 
     def items(self) -> Mapping[str, Floats]:
-        """The views by name."""
+        """Give the views by name."""
         return dict(self._views)
 
 

@@ -1,4 +1,4 @@
-"""w . LN(a * q) for all tasks and all factor rows, without ever forming the (tasks x rows x d) products.
+"""Compute w . LN(a * q) for all tasks and all factor rows, without forming the (tasks x rows x d) products.
 
 For a factor row a, a task factor q and p = a * q (elementwise, d entries), layer norm gives
 
@@ -34,7 +34,7 @@ PLAIN_CELLS = 4_096
 
 
 class FoldedTerm(NamedTuple):
-    """What `backward` needs from `forward`."""
+    """The intermediate arrays that `backward` needs from `forward`."""
 
     q: Floats
     a: Floats
@@ -45,7 +45,7 @@ class FoldedTerm(NamedTuple):
 
 
 def forward(q: Floats, a: Floats, v: Floats, eps: float = LN_EPS) -> tuple[Floats, FoldedTerm]:
-    """The term without its bias for q (tasks, d), a (rows, d), v = w * gain (d,): (tasks, rows)."""
+    """Compute the term without its bias, (tasks, rows), for q (tasks, d), a (rows, d), v = w * gain (d,)."""
     d = q.shape[1]
     vc = centred(v)
     c = (q * vc) @ a.T
@@ -63,7 +63,7 @@ def forward(q: Floats, a: Floats, v: Floats, eps: float = LN_EPS) -> tuple[Float
 
 
 def backward(g: Floats, kept: FoldedTerm) -> tuple[Floats, Floats, Floats]:
-    """Gradients of sum(g * term) with respect to q, a and v."""
+    """Compute the gradients of sum(g * term) with respect to q, a and v."""
     q, a, vc, mean, inverse, c = kept
     d = q.shape[1]
     gc = g * inverse
@@ -78,7 +78,7 @@ def backward(g: Floats, kept: FoldedTerm) -> tuple[Floats, Floats, Floats]:
 
 
 class Rows(NamedTuple):
-    """Factor rows prepared for scoring: what does not depend on the task."""
+    """Factor rows prepared for scoring: the arrays that do not depend on the task."""
 
     a: Floats
     squared: Floats
@@ -87,7 +87,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, a: Floats, v: Floats, eps: float = LN_EPS) -> Rows:
-        """Rows a (rows, d) and v = w * gain (d,)."""
+        """Prepare rows a (rows, d) with v = w * gain (d,)."""
         return cls(a, a * a, centred(v), eps)
 
 
@@ -122,12 +122,12 @@ def score_rows(q: Floats, rows: Rows, out: Floats, add: Sequence[tuple[Floats, I
 
 
 def centred(v: Floats) -> Floats:
-    """v minus its mean."""
+    """Subtract the mean of v."""
     return np.asarray(v - v.sum() / len(v))
 
 
 def _plain(q: Floats, a: Floats, vc: Floats, task: Ints, row: Ints, eps: float) -> tuple[Floats, Floats, Floats]:
-    """Mean, variance + eps and c of single cells as layer norm is defined: centre first, in float64."""
+    """Compute mean, variance + eps and c of single cells as layer norm is defined: centre first, in float64."""
     mean, var, c = np.empty((3, len(task)))
     for start in range(0, len(task), PLAIN_CELLS):
         at = slice(start, start + PLAIN_CELLS)

@@ -18,24 +18,24 @@ from hmrouter.state import Floats
 
 
 class Inputs(NamedTuple):
-    """What the network sees of a batch besides its parameters."""
+    """The inputs of the network for one batch."""
 
     x: Floats
     """Task vectors, noise included, (B, D)."""
     z_m: Floats
     """Behavioural summaries of the models, (M, D + 2)."""
     z_h: Floats
-    """... of the harnesses, (H, D + 2)."""
+    """Behavioural summaries of the harnesses, (H, D + 2)."""
     t_h: Floats
     """Harness description vectors, (H, D)."""
     of_model: Floats
-    """One-hot, (K, M): which model a route has."""
+    """The model of each route, one-hot, (K, M)."""
     of_harness: Floats
-    """One-hot, (K, H)."""
+    """The harness of each route, one-hot, (K, H)."""
 
 
 def shapes(n_models: int, n_harnesses: int, dims: int, d: int, s: int, interaction: bool) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of all parameters."""
+    """List the names and shapes of all parameters."""
     out: dict[str, tuple[int, ...]] = {
         "W_q": (d, dims), "W_q.b": (d,),
         "e_m": (n_models, s), "P_m": (s, dims + 2), "P_m.b": (s,), "W_m": (d, 2 * s), "W_m.b": (d,),
@@ -49,7 +49,7 @@ def shapes(n_models: int, n_harnesses: int, dims: int, d: int, s: int, interacti
 
 
 def encode(p: Parameters, inputs: Inputs) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Eq. component_encoders: q~ (B, d), u_m (M, d), u_h (H, d), and what W_m and W_h were applied to."""
+    """Apply Eq. component_encoders: q~ (B, d), u_m (M, d), u_h (H, d), and the inputs of W_m and of W_h."""
     q = inputs.x @ p["W_q"].T + p["W_q.b"]
     in_m = np.concatenate([p["e_m"], inputs.z_m @ p["P_m"].T + p["P_m.b"]], axis=1)
     side_h, text_h = inputs.z_h @ p["P_h"].T + p["P_h.b"], inputs.t_h @ p["T_h"].T + p["T_h.b"]
@@ -60,7 +60,7 @@ def encode(p: Parameters, inputs: Inputs) -> tuple[Floats, Floats, Floats, Float
 def loss_and_gradient(
     p: Parameters, inputs: Inputs, y: Floats, weight: Floats, grad: Parameters, eps: float = LN_EPS
 ) -> tuple[float, Floats]:
-    """Eq. training_loss with weights (B, K), zero where nothing was observed: the loss and the scores.
+    """Compute Eq. training_loss and the scores, with weights (B, K) that are zero where nothing was observed.
 
     `grad` receives the gradient. Soft targets y in [0, 1] are welcome.
     """
@@ -110,7 +110,7 @@ def loss_and_gradient(
 
 
 def offset(p: Parameters) -> float:
-    """b and the layer norms' biases: the part of Eq. scorer that is the same for all."""
+    """Sum b and the layer norms' biases: the part of Eq. scorer that is the same for all routes and tasks."""
     terms = ("M", "H", "MH") if "w_MH" in p.shapes else ("M", "H")
     return float(p["b"][0] + sum(p[f"w_{t}"] @ p[f"LN_{t}.bias"] for t in terms))
 

@@ -1,4 +1,4 @@
-"""HM: the scorer of the paper. `network.py` has its equations; here it learns, scores, and is kept.
+"""HM: the scorer of the paper. `network.py` has its equations; this file fits, scores, saves and loads it.
 
 The paper's cold start: a component without outcomes has a zero identity and a zero summary, and a harness keeps its
 description. The paper's probe: outcomes of a new component update its summary while its identity stays zero.
@@ -39,11 +39,12 @@ SETTINGS = (
 
 
 class Factors(NamedTuple):
-    """What Eq. scorer needs of a pool, whatever the task."""
+    """The part of Eq. scorer that depends on the pool only, not on the task."""
 
     of_model: Ints
-    """Per route, which row of `models`."""
+    """The row of `models` for each route."""
     of_harness: Ints
+    """The row of `harnesses` for each route."""
     models: Rows
     """u_m with w_M."""
     harnesses: Rows
@@ -51,7 +52,7 @@ class Factors(NamedTuple):
     pairs: Rows
     """u_m * u_h of each route with w_MH; no rows without the interaction term."""
     offset: float
-    """The part that is the same for all routes."""
+    """The part of the score that is the same for all routes."""
 
 
 class HM(Scorer):
@@ -141,7 +142,7 @@ class HM(Scorer):
         self._forget_factors()
 
     def after(self, outcome: Outcome, x: Floats) -> Self:
-        """A scorer with summaries of its own; the two share the ledger, which only learning looks at."""
+        """Return a scorer with summaries of its own; the two share the ledger, which only learning reads."""
         new = copy(self)
         new.summaries_ = self._require_fitted("summaries_").apart()
         new.observe(outcome, x)
@@ -154,7 +155,7 @@ class HM(Scorer):
         self._forget_factors()
 
     def told(self, descriptions: Mapping[str, Floats]) -> Self:
-        """A scorer with descriptions of its own; the two share the ledger, which only learning looks at."""
+        """Return a scorer with descriptions of its own; the two share the ledger, which only learning reads."""
         new = copy(self)
         for harness, vector in descriptions.items():
             new.describe(harness, vector)
@@ -163,7 +164,7 @@ class HM(Scorer):
     # -- scoring ------------------------------------------------------------------------------------------------
 
     def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """Eq. scorer for all tasks and routes; a pair needs no parameters of its own."""
+        """Apply Eq. scorer to all tasks and routes; a pair needs no parameters of its own."""
         p: Parameters = self._require_fitted("parameters_")
         x = np.ascontiguousarray(x, dtype=self.dtype)
         require_dims(x, p["W_q"].shape[1])
@@ -181,7 +182,7 @@ class HM(Scorer):
         return out.T
 
     def _factors(self, routes: tuple[Route, ...]) -> Factors:
-        """The factors of a pool, kept until another pool is asked for or an outcome changes a summary."""
+        """Give the factors of a pool, kept until another pool is asked for or an outcome changes a summary."""
         kept = self._cached
         # Comparing 100,000 routes takes longer than scoring them for a task: the same tuple is not looked at.
         factors = kept[1] if kept and (kept[0] is routes or kept[0] == routes) else self._encode_pool(routes)
@@ -227,7 +228,7 @@ class HM(Scorer):
         return shapes(n_models, n_harnesses, self.summaries_.dims - 2, self.d, self.side, self.interaction)
 
     def _initial(self) -> Parameters:
-        """Linear layers uniform +-scale/sqrt(fan in), identities N(0, scale^2); each drawn by its name."""
+        """Draw linear layers uniform +-scale/sqrt(fan in) and identities N(0, scale^2), each seeded by its name."""
         p = Parameters(self._shapes(len(self.models_), len(self.harnesses_)), self.dtype)
         for name, value in p.items().items():
             if name.startswith("e_"):
@@ -242,7 +243,7 @@ class HM(Scorer):
         return p
 
     def state(self) -> State:
-        """Parameters, summaries, descriptions and settings."""
+        """Give parameters, summaries, descriptions and settings."""
         p: Parameters = self._require_fitted("parameters_")
         settings = {key: getattr(self, key) for key in SETTINGS}
         names = {"models": self.models_, "harnesses": self.harnesses_, "described": list(self.harness_vectors_)}
@@ -255,7 +256,7 @@ class HM(Scorer):
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The fitted scorer."""
+        """Restore the fitted scorer."""
         network = state.part("network")
         self = cls(**network.meta["settings"])
         self.models_, self.harnesses_ = list(network.meta["models"]), list(network.meta["harnesses"])
@@ -291,7 +292,7 @@ def _one_hot(names: Sequence[str], distinct: Sequence[str], dtype: str) -> Float
 
 
 def _copy_rows(to: Floats, names: Sequence[str], source: Floats, source_names: Sequence[str]) -> None:
-    """Rows by name; a name without a source keeps its zeros (cold start)."""
+    """Copy rows by name; a name without a source keeps its zeros (cold start)."""
     at = {name: i for i, name in enumerate(source_names)}
     for i, name in enumerate(names):
         if name in at:

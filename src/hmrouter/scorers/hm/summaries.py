@@ -1,4 +1,4 @@
-"""Behavioural summaries z_m and z_h: what a component's outcomes say about it (paper, appendix "Scorer").
+"""Behavioural summaries z_m and z_h of a component's outcomes (paper, appendix "Scorer").
 
 For component j (a model or a harness), s_qj is the mean outcome, on training task q, over the routes that contain
 j, and n_j is how many of those routes have any outcome. z_j concatenates
@@ -33,7 +33,7 @@ class _Sums:
     """The running sums of one component."""
 
     signed: Floats
-    """sum over tasks of (2 s - 1) x, (dims,)"""
+    """Sum over tasks of (2 s - 1) x, (dims,)."""
     success: float = 0.0
     tasks: int = 0
 
@@ -62,11 +62,11 @@ class Summaries:
 
     @classmethod
     def of(cls, data: Dataset, x: Floats) -> Self:
-        """The summaries of a training set with task vectors x (tasks, dims)."""
+        """Summarise a training set with task vectors x (tasks, dims)."""
         return cls(Ledger.of(data, x))
 
     def apart(self) -> Self:
-        """Summaries that go on by themselves; the ledger is shared, so that of the two only one may go on."""
+        """Return a copy that can be updated alone; the ledger is shared, so that only one of the two may go on."""
         new = copy(self)
         new._run_routes, new._n_routes = set(self._run_routes), Counter(self._n_routes)
         new._models = {name: copy(sums) for name, sums in self._models.items()}
@@ -74,15 +74,15 @@ class Summaries:
         return new
 
     def model(self, name: str) -> Floats:
-        """z_m, (dims,)."""
+        """Give z_m, the summary of a model, (dims,)."""
         return self._summary(self._models.get(name), self._n_routes["model", name])
 
     def harness(self, name: str) -> Floats:
-        """z_h, (dims,)."""
+        """Give z_h, the summary of a harness, (dims,)."""
         return self._summary(self._harnesses.get(name), self._n_routes["harness", name])
 
     def add(self, outcome: Outcome, x: Floats) -> bool:
-        """Bring in one outcome of a task with vector x; False if it says nothing about the route."""
+        """Add one outcome of a task with vector x; False if its status says nothing about the route."""
         added = self._ledger.add(outcome, x)
         if added is None:
             return False
@@ -102,14 +102,14 @@ class Summaries:
         return True
 
     def state(self) -> State:
-        """All cells and vectors, so that `add` goes on after loading, and the sums as they are, rounding included."""
+        """Give all cells and vectors, for `add` after loading, and the sums as they are, rounding included."""
         sums = {"models": self._rows(self._models), "harnesses": self._rows(self._harnesses)}
         names = {"models": list(self._models), "harnesses": list(self._harnesses)}
         return State.join(ledger=self._ledger.state(), sums=State(sums, names))
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What `state` described."""
+        """Restore the summaries that gave this state."""
         self = cls(Ledger.from_state(state.part("ledger")))
         sums = state.part("sums")
         self._models = _sums(sums.meta["models"], sums.arrays["models"])
@@ -126,7 +126,7 @@ class Summaries:
             self._n_routes["harness", route.harness] += 1
 
     def _pool(self, names: list[str]) -> dict[str, _Sums]:
-        """The running sums per component name, from the cells."""
+        """Compute the running sums per component name from the cells."""
         task, route, score, _ = self._ledger.cells()
         x, n_tasks = self._ledger.vectors(), self._ledger.n_tasks
         distinct = sorted(set(names))

@@ -1,4 +1,4 @@
-"""Safe, the default scorer: the pooled model, its prior, calibration, and what suits single tasks."""
+"""Safe, the default scorer: the pooled model, its prior, its calibration, and the per-task term."""
 
 from hmrouter.scorers.safe.scorer import Safe, SafeAlone
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hmrouter.scorers.base import sigmoid
+from hmrouter.logits import logit, sigmoid
 from hmrouter.scorers.calibration_error import ece
 from hmrouter.state import Floats, State
 
@@ -21,9 +21,9 @@ STRICT = 0.02
 """Share of the raw prediction in a recalibrated one: where the map is flat it keeps a slope, so that ranks survive."""
 FOLDS = 5
 FEW_TASKS, FEW_CELLS = 30, 50
-"""With fewer of both, what is believed before any outcome is the better guide: `too_few`."""
+"""With fewer of both, the prior is a better guide than a fit: `too_few`."""
 KINDS = ("none", "platt", "isotonic")
-"""The plainest first."""
+"""The kinds of map, the plainest first."""
 _ROOT = float(np.sqrt(2.0 * np.pi))
 
 
@@ -35,10 +35,11 @@ class Calibration:
     """
 
     def __init__(self, kind: str = "none", values: Floats | None = None, cells: int = 0, ece: float = 0.0) -> None:
-        """`values`: slope and intercept for `platt`, rows of (raw, probability) for `isotonic`.
+        """Hold a map of one kind, and how well it did on held-out outcomes.
 
-        `cells`: on how many held-out outcomes it was measured; `ece`: its expected calibration error on them, the mean
-        gap of predicted and observed success over bins of equal width.
+        `values`: slope and intercept for `platt`, rows of (raw, probability) for `isotonic`. `cells`: on how many
+        held-out outcomes it was measured; `ece`: its expected calibration error on them, the mean gap of predicted and
+        observed success over bins of equal width.
         """
         self.kind = kind
         self.values = np.zeros((0, 2)) if values is None else np.asarray(values, dtype=np.float64)
@@ -47,7 +48,7 @@ class Calibration:
 
     @classmethod
     def choose(cls, raw: Floats, y: Floats, group: Any) -> Self:
-        """The best map for raw predictions of outcomes y; outcomes of one group (a task) are held out together."""
+        """Choose the best map for raw predictions of outcomes y; outcomes of a group (a task) are held out together."""
         _, group = np.unique(group, return_inverse=True)
         kinds = KINDS if len(y) >= FEW_CELLS and group.max(initial=0) + 1 >= 2 * FOLDS and np.ptp(y) > 0 else KINDS[:1]
         held_out = {kind: cls._cross_fit(kind, raw, y, group % FOLDS) for kind in kinds}
@@ -61,7 +62,7 @@ class Calibration:
 
     @classmethod
     def _cross_fit(cls, kind: str, raw: Floats, y: Floats, fold: Any) -> Floats:
-        """Each fold's probabilities, by a map that was fitted on the other folds."""
+        """Map each fold's raw predictions by a map that was fitted on the other folds."""
         p = np.empty(len(y))
         for held in range(FOLDS):
             p[fold == held] = cls.fit(kind, raw[fold != held], y[fold != held])(raw[fold == held])
@@ -71,7 +72,7 @@ class Calibration:
     def fit(cls, kind: str, raw: Floats, y: Floats) -> Self:
         """Fit one kind of map."""
         if kind == "platt":
-            return cls(kind, _platt(_logit(_inside(raw)), y))
+            return cls(kind, _platt(logit(_inside(raw)), y))
         if kind == "isotonic":
             from sklearn.isotonic import IsotonicRegression
 
@@ -80,31 +81,31 @@ class Calibration:
         return cls()
 
     def __call__(self, raw: Floats) -> Floats:
-        """Probabilities, strictly inside (0, 1)."""
+        """Turn raw predictions into probabilities, strictly inside (0, 1)."""
         plain = _inside(np.asarray(raw, dtype=np.float64))
         if self.kind == "none":
             return plain
         if self.kind == "platt":
             slope, intercept = self.values.tolist()
-            mapped = _inside(sigmoid(slope * _logit(plain) + intercept))
+            mapped = _inside(sigmoid(slope * logit(plain) + intercept))
         else:
             # Beyond the outcomes that it was learned on it goes on as the raw prediction does.
             mapped = _inside(np.interp(raw, *self.values.T) + raw - np.clip(raw, *self.values[[0, -1], 0]))
         return np.asarray((1.0 - STRICT) * mapped + STRICT * plain)
 
     def state(self) -> State:
-        """Kind and values, and how well it did."""
+        """Give the kind, its values, and how well it did."""
         return State({"values": self.values}, {"kind": self.kind, "cells": self.cells, "ece": self.ece})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What `state` described."""
+        """Restore the map that gave this state."""
         m = state.meta
         return cls(m["kind"], state.arrays["values"], m["cells"], m["ece"])
 
 
 def too_few(tasks: int, cells: int) -> bool:
-    """Whether outcomes are too few to learn from them how probable, how spread and how difficult things are.
+    """Tell whether there are too few outcomes to learn variances and a calibration from.
 
     >>> too_few(3, 100), too_few(15, 30), too_few(15, 100), too_few(30, 30)
     (True, True, False, False)
@@ -113,9 +114,9 @@ def too_few(tasks: int, cells: int) -> bool:
 
 
 def expected_rate(mean: Floats, var: Floats) -> Floats:
-    """E[min(max(e, 0), 1)] for Gaussian e: what is expected of a rate, of which it is known that it lies in [0, 1].
+    """Compute E[min(max(e, 0), 1)] for Gaussian e: the mean of a success rate, which must lie in [0, 1].
 
-    The less is known, the further inside it lies.
+    The larger the variance, the further inside it lies.
 
     >>> expected_rate(np.array([0.5, 1.1, 1.1, 1.1]), np.array([0.1, 0.0, 0.01, 0.1])).round(3).tolist()
     [0.5, 1.0, 0.992, 0.918]
@@ -129,18 +130,14 @@ def expected_rate(mean: Floats, var: Floats) -> Floats:
 
 
 def _inside(raw: Floats) -> Floats:
-    """The raw prediction itself, but ever slower beyond FLOOR and 1 - FLOOR: a clip would make ranks equal."""
+    """Squeeze raw predictions beyond FLOOR and 1 - FLOOR into (0, 1), keeping their order; a clip would make ties."""
     near, most = np.clip(raw, FLOOR, 1.0 - FLOOR), FLOOR / 2.0
     beyond = (raw - near) / most
     return np.asarray(near + most * beyond / (1.0 + np.abs(beyond)))
 
 
-def _logit(p: Floats) -> Floats:
-    return np.asarray(np.log(p) - np.log1p(-p))
-
-
 def _platt(z: Floats, y: Floats) -> Floats:
-    """Slope and intercept of a logistic regression of y on z, by Newton steps, with a weak pull towards (1, 0)."""
+    """Fit slope and intercept of a logistic regression of y on z by Newton steps, weakly pulled towards (1, 0)."""
     design, prior = np.column_stack([z, np.ones(len(z))]), np.array([1.0, 0.0])
 
     def loss(theta: Floats) -> float:

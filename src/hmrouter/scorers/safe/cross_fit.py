@@ -20,14 +20,14 @@ from hmrouter.types import Route
 
 Bools = NDArray[np.bool_]
 SAMPLE = 100_000
-"""FitCells that the per-task term is learned from and judged on, of whole tasks drawn at random."""
+"""Cells that the per-task term is learned from and judged on, of whole tasks drawn at random."""
 ROUNDS = 3
-"""Times that it is cross-fitted, each with other folds, unless the first shows that nothing is gained."""
+"""How often the term is cross-fitted, each time with other folds, unless the first shows that nothing is gained."""
 
 
 @dataclass(frozen=True)
 class FitCells:
-    """All that was seen, as a scorer holds it: cells (task, route, score) and the vectors of the tasks."""
+    """Every cell that a fit uses (task, route, score), with the vectors of the tasks."""
 
     x: Floats
     """(tasks, dims); the last `suites` columns mark the suites of tasks."""
@@ -38,12 +38,12 @@ class FitCells:
     score: Floats
     fade: Floats | None
     group: Any
-    """The rank of each cell's task in an order that is random, and the same whenever the tasks came."""
+    """The rank of each cell's task in a random order that does not depend on when the tasks came."""
     belief: Belief | None
 
     @property
     def tasks(self) -> int:
-        """How many there are with outcomes."""
+        """How many tasks have outcomes."""
         return int(self.group.max(initial=-1)) + 1
 
     @property
@@ -53,22 +53,22 @@ class FitCells:
         return np.asarray(self.group < np.searchsorted(n, SAMPLE, side="right"))
 
     def pooled(self, which: Bools) -> Pooled:
-        """The pooled model of these cells."""
+        """Fit the pooled model to these cells."""
         score, fade = self.score[which], None if self.fade is None else self.fade[which]
         prior = Prior.of(score, self.belief)
         return Pooled.fit(self.x, self.routes, self.task[which], self.route[which], score, prior, fade)
 
     def per_task(self, pooled: Pooled, which: Bools) -> PerTask:
-        """The per-task term of these cells, on top of a pooled model."""
+        """Fit the per-task term to these cells, on top of a pooled model."""
         fade = None if self.fade is None else self.fade[which]
         return PerTask.fit(
             pooled, self.x, self.suites, self.routes, self.task[which], self.route[which], self.score[which], fade
         )
 
     def left_out(self, whole: Pooled, fold: Any, which: Bools, sample: Bools | None) -> tuple[Floats, Floats]:
-        """Pooled predictions of cells `which`, each fold by the others; the term of those in `sample`, None: of none.
+        """Predict the cells `which`, each fold by a fit to the others: pooled predictions, and the per-task term.
 
-        Both are arrays over all cells, zeros where nothing is predicted.
+        The term is predicted in `sample` only (None: nowhere). Both are arrays over all cells, zeros elsewhere.
         """
         raw, term = np.zeros(len(self.score)), np.zeros(len(self.score))
         features = self.x[:, : self.x.shape[1] - self.suites]
@@ -86,7 +86,7 @@ class FitCells:
 
 
 def cross_fitted(cells: FitCells, whole: Pooled) -> tuple[Floats, Floats, Gain]:
-    """Of every cell, its pooled prediction by a fit without its task; the term of those in the sample; its gain."""
+    """Predict every cell by a fit without its task: pooled predictions, the per-task term in the sample, its gain."""
     everything = np.ones(len(cells.score), dtype=bool)
     if cells.tasks < ENOUGH or cells.x.shape[1] == cells.suites:  # too little to tell, or no text to go by
         return *cells.left_out(whole, cells.group % FOLDS, everything, None), Gain()

@@ -1,4 +1,4 @@
-"""Whether a change of predictions pays, on tasks that were left out: in log-loss and in what is chosen.
+"""Measure whether a change of predictions pays on tasks that were left out: in log-loss and in what is chosen.
 
 Both are paired by task, and both must be better by more than the noise of the comparison. Better forecasts alone do not
 pay: where a route gains on easy tasks as all others do, no choice changes. What is chosen is looked at among all routes
@@ -19,16 +19,16 @@ from hmrouter.state import Floats
 CLEAR = 1.645
 """Standard errors that both gains must exceed: each alone would be mistaken 5 times in 100."""
 HOPELESS = 0.5
-"""No more than so many after one round of cross-fitting, and further rounds are not worth their time."""
+"""Standard errors below which, after one round of cross-fitting, further rounds are not worth their time."""
 ENOUGH = 30
-"""With fewer tasks the noise itself is not known well enough."""
+"""Fewest tasks with which the noise itself is known well enough."""
 POOLS, DRAWS = (1.0, 0.75, 0.5, 0.33), 5
 """Shares of the routes among which choices are compared, and how many random pools there are of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What was gained, in the mean over tasks, and how many standard errors that is."""
+    """The mean gain over tasks in log-loss and in regret, and how many standard errors each is."""
 
     log_loss: float = 0.0
     regret: float = 0.0
@@ -38,17 +38,17 @@ class Gain:
 
     @property
     def clear(self) -> bool:
-        """Whether it is beyond noise."""
+        """Whether both gains are beyond noise."""
         return self.tasks >= ENOUGH and min(self.log_loss_z, self.regret_z) > CLEAR
 
     @property
     def hopeless(self) -> bool:
-        """Whether it will hardly become clear."""
+        """Whether further rounds of cross-fitting would hardly make the gain clear."""
         return self.tasks < ENOUGH or min(self.log_loss_z, self.regret_z) <= HOPELESS
 
     @classmethod
     def of(cls, rounds: Sequence[tuple[Floats, Floats]]) -> Self:
-        """From the gains per task in log-loss and in regret, of each round of cross-fitting.
+        """Average the gains per task in log-loss and in regret over the rounds of cross-fitting.
 
         >>> Gain.of([(np.array([0.25, 0.75]), np.array([0.0, 0.0]))])
         Gain(log_loss=0.5, regret=0.0, log_loss_z=2.0, regret_z=0.0, tasks=2)
@@ -59,12 +59,12 @@ class Gain:
         return cls(means[0], means[1], z[0], z[1], len(log_loss))
 
     def to_dict(self) -> dict[str, Any]:
-        """For keeping."""
+        """Give the fields as JSON values."""
         return asdict(self)
 
 
 def gains_by_task(old: Floats, new: Floats, score: Floats, task: Any, route: Any) -> tuple[Floats, Floats]:
-    """Per task, what predictions `new` of its cells gain over `old`: mean log-loss, and mean score of the choices.
+    """Compute what predictions `new` gain over `old` on each task: mean log-loss, and mean score of the choices.
 
     >>> old, new, score = np.array([0.6, 0.4]), np.array([0.4, 0.6]), np.array([0.0, 1.0])
     >>> [gain.round(2).tolist() for gain in gains_by_task(old, new, score, np.zeros(2, int), np.arange(2))]

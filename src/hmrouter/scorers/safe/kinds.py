@@ -1,4 +1,4 @@
-"""What of a task may suit some routes better than others: the leading directions of its text, and its kind.
+"""Describe a task by what may suit some routes better than others: the directions of its text, and its kind.
 
 The kind is the suite that the text sounds like. It is read from the text even where the suite is known: a task that is
 asked about is a text, and what was learned should rest on what will be known then.
@@ -21,7 +21,7 @@ SHRUNK = 0.1
 
 @dataclass(frozen=True)
 class Kinds:
-    """Vectors (tasks, columns) of tasks with features (tasks, dims): both parts centred, at unit mean length."""
+    """Turns task features (tasks, dims) into vectors (tasks, columns): kind and text, centred, at unit mean length."""
 
     weights: Floats
     """(dims, suites): how a text tells suites apart; no column where there is one suite only."""
@@ -33,7 +33,7 @@ class Kinds:
 
     @classmethod
     def of(cls, features: Floats, marks: Floats) -> Self:
-        """Learned from tasks whose suites are marked, (tasks, suites); no column of marks: they are all of one."""
+        """Learn from tasks whose suites are marked, (tasks, suites); without a column, all are of one suite."""
         told = known(features)
         text, marks = features[told], marks[told]
         weights, bias = _discriminant(text, marks)
@@ -46,7 +46,7 @@ class Kinds:
         return cls(weights, bias, centre, scale)
 
     def __call__(self, features: Floats) -> Floats:
-        """The vectors; zeros, an average task, where the text is missing."""
+        """Give the vectors; zeros, an average task, where the text is missing."""
         return np.where(known(features)[:, None], (self._raw(features) - self.centre) * self.scale, 0.0)
 
     def _raw(self, features: Floats) -> Floats:
@@ -55,18 +55,18 @@ class Kinds:
         return np.hstack([share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300), features])
 
     def state(self) -> State:
-        """All of it."""
+        """Give the learned arrays."""
         return State({"weights": self.weights, "bias": self.bias, "centre": self.centre, "scale": self.scale})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What `state` described."""
+        """Restore the kinds that gave this state."""
         a = state.arrays
         return cls(a["weights"], a["bias"], a["centre"], a["scale"])
 
 
 def known(features: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which tasks have a text: the features of one that is missing are zeros.
+    """Tell which tasks have a text: the features of a missing text are zeros.
 
     >>> known(np.array([[0.0, 0.0], [0.1, 0.0]])).tolist()
     [False, True]
@@ -75,7 +75,7 @@ def known(features: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 
 def _discriminant(text: Floats, marks: Floats) -> tuple[Floats, Floats]:
-    """Weights and bias of the linear discriminant: suites differ in their mean text, and spread alike around it."""
+    """Fit the linear discriminant, weights and bias: suites differ in their mean text and spread alike around it."""
     n = marks.sum(axis=0)
     if np.count_nonzero(n) < 2 or not text.shape[1]:
         return np.zeros((text.shape[1], 0)), np.zeros(0)

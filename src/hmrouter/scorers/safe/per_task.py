@@ -1,4 +1,4 @@
-"""What suits a single task: slopes of models, harnesses and pairs along what a task is about.
+"""The per-task term: slopes of models, harnesses and pairs along what a task is about.
 
     y_qr = pooled_qr + d_q + z_q . (s_m + s_h + s_mh) + noise
 
@@ -25,11 +25,11 @@ from hmrouter.state import Floats, State
 from hmrouter.types import Route
 
 SHARE = 0.005
-"""Variance of each of a route's three slopes, as a share of Var(y): small, as what was seen on real benchmarks."""
+"""Variance of each of a route's three slopes, as a share of Var(y): small, as on real benchmarks."""
 SCALES = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""Times that, for how unsure slopes are: the likeliest counts."""
+"""Multiples of that variance that are tried for the uncertainty of slopes; the likeliest is used."""
 SWEEPS, STILL = 50, 1e-9
-"""Models, harnesses and pairs are solved for in turn so many times at most, or until no slope moves more."""
+"""Most rounds of solving for models, harnesses and pairs in turn, and the move of a slope at which they stop."""
 PARTS: dict[str, Callable[[Route], str]] = {"model": lambda r: r.model, "harness": lambda r: r.harness, "pair": str}
 
 
@@ -42,9 +42,9 @@ class PerTask:
     slopes: dict[str, Floats]
     """Per part of a route: (names, columns)."""
     variance: float
-    """Of a route's slope along a column before any outcome, for how unsure it is."""
+    """Variance of a route's slope along a column before any outcome; it sets the width of intervals."""
     around: Floats
-    """Per pair, (pairs, columns, columns): how far its slope may be from the one that is used, by its own outcomes."""
+    """Second moment of a pair's true slope around the used one, given its outcomes, (pairs, columns, columns)."""
 
     @classmethod
     def fit(
@@ -62,7 +62,7 @@ class PerTask:
         seen, at = np.unique(route, return_inverse=True)
         used = [routes[i] for i in seen.tolist()]
         learned = np.unique(task)
-        text, marks = _parted(x, suites)
+        text, marks = _text_and_marks(x, suites)
         kinds = Kinds.of(text[learned], marks[learned])
         z, f = kinds(text), np.ones(len(score)) if fade is None else fade
         shares, variance = pooled.prior.shares, pooled.prior.variance
@@ -87,19 +87,19 @@ class PerTask:
         return cls(kinds, names, slopes, of_pair, around[np.argsort(place["pair"])])
 
     def term(self, features: Floats, routes: Sequence[Route]) -> Floats:
-        """What is added to the pooled prediction, (tasks, routes)."""
+        """Compute the term that is added to the pooled prediction, (tasks, routes)."""
         return np.asarray(self.kinds(features) @ self._slopes(routes).T)
 
     def of_cells(self, features: Floats, routes: Sequence[Route], task: Any, route: Any) -> Floats:
-        """The same of single cells, given by their places in features and routes."""
+        """Compute the term of single cells, given by their places in features and routes."""
         return np.asarray((self.kinds(features)[task] * self._slopes(routes)[route]).sum(axis=1))
 
     def spread(self, features: Floats, routes: Sequence[Route]) -> Floats:
-        """Variance of the term, (tasks, routes)."""
+        """Compute the variance of the term, (tasks, routes)."""
         return self._spread(self.kinds(features), routes)
 
     def mean_over(self, features: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
-        """Mean and variance, per route, of the term's mean over these tasks."""
+        """Compute mean and variance, per route, of the term's mean over these tasks."""
         z = self.kinds(features).sum(axis=0, keepdims=True) / max(1, len(features))
         return (z @ self._slopes(routes).T)[0], self._spread(z, routes)[0]
 
@@ -112,7 +112,7 @@ class PerTask:
         return out
 
     def _slopes(self, routes: Sequence[Route]) -> Floats:
-        """(routes, columns); what was never run adds nothing."""
+        """Sum the slopes of each route's parts, (routes, columns); a part that was never run adds nothing."""
         out = np.zeros((len(routes), self.around.shape[1]))
         for part, name in PARTS.items():
             at = {n: i for i, n in enumerate(self.names[part])}
@@ -123,26 +123,26 @@ class PerTask:
         return out
 
     def state(self) -> State:
-        """Slopes and their covariances."""
+        """Give the slopes and their covariances."""
         arrays = {f"of_{part}": slopes for part, slopes in self.slopes.items()} | {"around": self.around}
         own = State(arrays, {"names": self.names, "variance": self.variance})
         return State.join(own=own, kinds=self.kinds.state())
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """What `state` described."""
+        """Restore the term that gave this state."""
         own = state.part("own")
         slopes = {part: own.arrays[f"of_{part}"] for part in PARTS}
         names = {part: list(own.meta["names"][part]) for part in PARTS}
         return cls(Kinds.from_state(state.part("kinds")), names, slopes, own.meta["variance"], own.arrays["around"])
 
 
-def _parted(x: Floats, suites: int) -> tuple[Floats, Floats]:
+def _text_and_marks(x: Floats, suites: int) -> tuple[Floats, Floats]:
     return x[:, : x.shape[1] - suites], x[:, x.shape[1] - suites :]
 
 
 def _likelihood(gram: Floats, rhs: Floats, variance: float) -> float:
-    """Logarithm of how likely what is left of the scores is if every pair has slopes of its own with this variance."""
+    """Compute the log-likelihood of the residuals if every pair has slopes of its own with this variance."""
     if not rhs.size:
         return 0.0
     precision = gram + np.eye(rhs.shape[1]) / variance
@@ -151,7 +151,7 @@ def _likelihood(gram: Floats, rhs: Floats, variance: float) -> float:
 
 
 def _solve(gram: Floats, rhs: Floats, place: dict[str, Any], variance: float) -> dict[str, Floats]:
-    """Slopes per part; `place`: where each route's model, harness and pair stand among theirs."""
+    """Solve for the slopes of each part; `place`: where each route's model, harness and pair stand among theirs."""
     identity, inverse, slopes = np.eye(rhs.shape[1]), {}, {}
     for part, at in place.items():
         total = np.zeros((int(at.max(initial=-1)) + 1, *gram.shape[1:]))

@@ -36,17 +36,17 @@ from hmrouter.state import Floats, State
 from hmrouter.types import Route
 
 FULL, BLOCK = 0.1, 4096
-"""From this share of cells on, blocks of so many tasks are multiplied as dense matrices, which is then faster."""
+"""From this share of filled cells on, blocks of so many tasks are multiplied as dense matrices, which is faster."""
 
 REMEMBERED = 4
-"""Pools whose effects, and whose place in the prior, are remembered: few pools are asked about, often."""
+"""How many pools' effects are remembered: few pools are asked about, often."""
 
 Conditional = tuple[Floats, Floats, Floats]
-"""Of routes that were never run: a constant, what follows from those that were run, and the covariance of the rest."""
+"""Effects of routes never run: a constant, weights of those that were run, and the covariance of the rest."""
 
 
 class Pooled:
-    """Posterior of the task weights and of all routes that were run. The columns: x, then those routes.
+    """The posterior of the task weights and of all routes that were run. The columns: x, then those routes.
 
     It never changes: one more outcome gives another one (`after`).
     """
@@ -61,9 +61,10 @@ class Pooled:
         never: Recent[tuple[Route, ...], Conditional] | None = None,
         prior_inverse: Floats | None = None,
     ) -> None:
-        """`never`: what is remembered of routes never run, from another posterior with the same routes and prior.
+        """Hold a posterior that was solved already.
 
-        `prior_inverse`: of the routes' prior covariance, if it is at hand.
+        `never`: the remembered `Conditional`s of another posterior with the same routes and prior. `prior_inverse`: the
+        inverse of the routes' prior covariance, if it is at hand.
         """
         self.routes = tuple(routes)
         self.dims = dims
@@ -131,7 +132,7 @@ class Pooled:
         return cls(used, dims, mean, cov, prior, prior_inverse=prior_inverse)
 
     def after(self, added: CellChange, x: Floats, routes: Sequence[Route]) -> Self:
-        """The posterior with what one more outcome added, on a task with vector x. Scales and features stay."""
+        """Return the posterior after one more outcome on a task with vector x; variances and features stay."""
         now = self._with_column(routes[added.route])
         s2, tau = self.prior.shares.noise * self.prior.variance, self.prior.shares.task * self.prior.variance
         fades = [added.faded.get(r, 1.0) for r in added.before]
@@ -159,38 +160,38 @@ class Pooled:
     # -- saying -------------------------------------------------------------------------------------------------
 
     def predict(self, x: Floats, routes: Sequence[Route], effects: Effects | None = None) -> tuple[Floats, Floats]:
-        """Mean and variance, (tasks, routes), of the success rate on tasks like these; `effects`, if at hand."""
+        """Predict mean and variance, (tasks, routes), of success on tasks like these; `effects`, if at hand."""
         x, of_x = np.asarray(x, dtype=np.float64), slice(self.dims)
         of = self.effects(routes) if effects is None else effects
         total = ((x @ self.cov[of_x, of_x]) * x).sum(axis=1)[:, None] + 2.0 * (x @ of.with_all[:, of_x].T)
         return (x @ self.mean[of_x])[:, None] + of.mean[None, :], np.maximum(total + of.var[None, :], 0.0)
 
     def effect(self, routes: Sequence[Route]) -> Floats:
-        """Mean of e_r, (routes,): what of the success rate does not depend on the task."""
+        """Give the mean of e_r, (routes,): the part of the success rate that does not depend on the task."""
         return self.effects(routes).mean
 
     def difference_sd(self, of: Effects, to: Route) -> Floats:
-        """Standard deviation of each route's success rate less that of `to`, (routes,): the same for every task."""
+        """Compute the standard deviation of each route's success rate less that of `to`, (routes,), for any task."""
         at = self._at[to]
         return np.asarray(np.sqrt(np.maximum(of.var + self.cov[at, at] - 2.0 * of.with_all[:, at], 0.0)))
 
     def predict_cells(self, x: Floats, routes: Sequence[Route], task: Any, route: Any) -> Floats:
-        """Means of single cells (task, route), given by their places in x and routes."""
+        """Predict the means of single cells (task, route), given by their places in x and routes."""
         return np.asarray((x @ self.mean[: self.dims])[task] + self.effects(routes).mean[route])
 
     def mean_over(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
-        """Mean and variance, per route, of its mean score over these tasks (tasks, dims), sampling noise included."""
+        """Predict mean and variance of each route's mean score over tasks x (tasks, dims), sampling noise included."""
         n, shares = max(1, len(x)), self.prior.shares
         mean, var = self.predict(np.asarray(x, dtype=np.float64).sum(axis=0, keepdims=True) / n, routes)
         return mean[0], var[0] + (shares.task + shares.noise) * self.prior.variance / n
 
     def joint(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
-        """Mean (routes,) and covariance (routes, routes) of the success rates on tasks like x (dims,)."""
+        """Predict mean (routes,) and covariance (routes, routes) of the success rates on tasks like x (dims,)."""
         of, x = self.effects(routes), np.asarray(x, dtype=np.float64)
         return x @ self.mean[: self.dims] + of.mean, self.covariance(x, of)
 
     def covariance(self, x: Floats, of: Effects) -> Floats:
-        """Covariance (routes, routes) of the success rates on tasks like x (dims,).
+        """Compute the covariance (routes, routes) of the success rates on tasks like x (dims,).
 
         Of two routes on the same task, all but `Effects.cov` cancels: differences vary the same on every task.
         """
@@ -201,13 +202,13 @@ class Pooled:
     # -- keeping ------------------------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """The posterior, as it is now."""
+        """Give the posterior."""
         meta = {"routes": [str(r) for r in self.routes], "dims": self.dims, "prior": self.prior.to_dict()}
         return State({"mean": self.mean, "cov": self.cov, "prior_inverse": self._prior_inverse}, meta)
 
     @classmethod
     def from_state(cls, state: State, belief: Belief | None = None) -> Self:
-        """What `state` described; the belief that the prior rests on comes from whoever keeps it."""
+        """Restore the posterior that gave this state; `belief` is the one that its prior used."""
         m = state.meta
         routes = [Route.parse(r) for r in m["routes"]]
         prior, arrays = Prior.from_dict(m["prior"], belief), state.arrays
@@ -216,7 +217,7 @@ class Pooled:
     # -- inside -------------------------------------------------------------------------------------------------
 
     def effects(self, routes: Sequence[Route]) -> Effects:
-        """The routes' effects: their own where they were run, else what the prior makes of those that were."""
+        """Give the routes' effects: learned where they were run, else inferred from the others by the prior."""
         pool = tuple(routes)
         return self._pools(pool, lambda: self._effects(pool))
 
@@ -238,14 +239,14 @@ class Pooled:
         return self._never(never, lambda: self._conditional(never))
 
     def _conditional(self, never: tuple[Route, ...]) -> Conditional:
-        """Effects of routes never run: a constant, `by` @ those that were run, and a rest of covariance `left`."""
+        """Express effects of routes never run: a constant, `by` @ those that were run, a rest of covariance `left`."""
         cross = self.prior.cov(never, self.routes)
         by = cross @ self._prior_inverse
         constant = self.prior.mean(never) - by @ self.prior.mean(self.routes)
         return constant, by, self.prior.cov(never, never) - by @ cross.T
 
     def _with_column(self, route: Route) -> Self:
-        """With a column for a route that was never run: what the prior and the others' outcomes say of it."""
+        """Add a column for a route never run, as the prior and the other routes' outcomes predict it."""
         if route in self._at:
             return self
         of, old = self.effects([route]), len(self.mean)
@@ -265,7 +266,7 @@ class Pooled:
         return inverse
 
     def _inverse_with(self, route: Route) -> Floats:
-        """The inverse of the prior covariance with one more route, by its Schur complement: no new factorisation."""
+        """Extend the inverse of the prior covariance by a route, with its Schur complement: no new factorisation."""
         _, of_route, rest = self._conditional_of((route,))
         by, left, n = of_route[0], float(rest[0, 0]), len(self.routes)
         out = np.empty((n + 1, n + 1))
@@ -276,13 +277,13 @@ class Pooled:
         return out
 
     def _moved(self, mean: Floats, cov: Floats) -> Self:
-        """The same routes with another posterior."""
+        """Return the posterior with another mean and covariance of the same routes."""
         return type(self)(self.routes, self.dims, mean, cov, self.prior, self._never, self._known_inverse)
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Posterior of some routes' effects."""
+    """The posterior of some routes' effects."""
 
     mean: Floats
     with_all: Floats
@@ -290,11 +291,13 @@ class Effects:
     at: NDArray[np.int64]
     """The routes' columns, -1 where never run."""
     by: Floats | None
+    """Weights of the routes that were run in the effects of those never run; None if all were run."""
     left: Floats | None
+    """The covariance that these leave open."""
 
     @cached_property
     def var(self) -> Floats:
-        """Variance of each, (routes,)."""
+        """Variance of each effect, (routes,)."""
         if self.by is None or self.left is None:
             return self.with_all[np.arange(len(self.at)), self.at]
         run, new, var = np.flatnonzero(self.at >= 0), np.flatnonzero(self.at < 0), np.zeros(len(self.at))
@@ -304,7 +307,7 @@ class Effects:
 
     @cached_property
     def cov(self) -> Floats:
-        """Covariances among them, (routes, routes)."""
+        """Covariances among the effects, (routes, routes)."""
         if self.by is None or self.left is None:
             return self.with_all[:, self.at]
         run, new, cov = np.flatnonzero(self.at >= 0), np.flatnonzero(self.at < 0), np.zeros((len(self.at),) * 2)
@@ -320,7 +323,7 @@ class Effects:
 
 
 def take_away(cov: Floats, root: Floats) -> None:
-    """cov -= root root', in place; what was symmetric stays so to the last bit, on every machine.
+    """Subtract root root' from cov, in place; a symmetric cov stays so to the last bit, on every machine.
 
     Entry by entry, a product is the same whichever factor comes first. BLAS gives no such promise: its kernels fuse the
     product with the sum in some places of a row and not in others.
@@ -340,7 +343,7 @@ def _inverse(matrix: Floats) -> Floats:
 
 
 def _gram(c: Any) -> Floats:
-    """c'c of a sparse matrix, dense."""
+    """Multiply c'c of a sparse matrix into a dense one."""
     if c.nnz <= FULL * c.shape[0] * c.shape[1]:
         return np.asarray((c.T @ c).toarray())
     out = np.zeros((c.shape[1], c.shape[1]))

@@ -1,4 +1,4 @@
-"""What is believed of routes' success rates before their outcomes: a Gaussian over any set of routes.
+"""The prior of routes' success rates, before their own outcomes: a Gaussian over any set of routes.
 
     e_r = rate + slope * (theta_r - theta_level) + mu + a_m + b_h + g_mh + u . traits_m
 
@@ -43,9 +43,9 @@ class Shares:
     task: float = 0.27
     noise: float = 0.58
     release: float = 0.0
-    """Per year; 0: what models are beside their names does not count."""
+    """Per year of a model's age; 0: the age does not count."""
     price: float = 0.0
-    """Per factor of ten in the list price."""
+    """Per factor of ten in the list price; 0: the price does not count."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Prior:
 
     @classmethod
     def of(cls, score: Floats, belief: Belief | None = None, shares: Shares | None = None) -> Self:
-        """The prior for a suite with these scores, perhaps none."""
+        """Make the prior for a suite with these scores, perhaps none."""
         shares = shares or Shares()
         variance = scale_of(score)
         if belief is None:
@@ -73,7 +73,7 @@ class Prior:
 
     @classmethod
     def before(cls, belief: Belief | None = None, shares: Shares | None = None) -> Self:
-        """The prior before any outcome, which a few of them only update: no scale is learned from them.
+        """Make the prior for a suite with few outcomes or none: no variance is learned from them.
 
         The level of a suite is as uncertain as other suites' levels differ; where none are known, it may be anywhere.
         """
@@ -92,13 +92,13 @@ class Prior:
         return self.rate * (1.0 - self.rate)
 
     def mean(self, routes: Sequence[Route]) -> Floats:
-        """Expected success rate of each route, (routes,)."""
+        """Give the expected success rate of each route, (routes,)."""
         if self.belief is None or not routes:
             return np.full(len(routes), self.rate)
         return self.rate + self.slope * (self.belief.mean(routes) - self.belief.level[0])
 
     def cov(self, routes: Sequence[Route], others: Sequence[Route]) -> Floats:
-        """Covariances of success rates, (routes, others)."""
+        """Compute the covariances of success rates, (routes, others)."""
         s, left = self.shares, DISCREPANCY if self.belief is not None else 1.0
         out = np.full((len(routes), len(others)), s.mu)
         for share, part in ((s.model, _model), (s.harness, _harness), (s.pair, str)):
@@ -112,17 +112,17 @@ class Prior:
         return out
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the belief, which its owner keeps."""
+        """Give everything but the belief as JSON values; the scorer keeps the belief."""
         return {"variance": self.variance, "shares": asdict(self.shares), "rate": self.rate}
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any], belief: Belief | None = None) -> Self:
-        """What `to_dict` described."""
+        """Restore the prior that `to_dict` described."""
         return cls(kept["variance"], Shares(**kept["shares"]), kept["rate"], belief)
 
 
 def scale_of(score: Floats) -> float:
-    """Var(y), with one success and one failure added: equal outcomes claim no certainty.
+    """Compute Var(y) with one success and one failure added, so that equal outcomes claim no certainty.
 
     >>> scale_of(np.array([1.0, 0.0])), round(scale_of(np.ones(8)), 2), round(scale_of(np.full(998, 0.5)), 4)
     (0.25, 0.09, 0.0005)

@@ -16,6 +16,7 @@ import numpy as np
 
 from hmrouter.evidence.ledger import Ledger
 from hmrouter.history.belief import SuiteBelief
+from hmrouter.logits import logit
 from hmrouter.scorers.base import Z90, Prediction, Scorer, Training, require_dims
 from hmrouter.scorers.safe.calibration import Calibration, expected_rate, too_few
 from hmrouter.scorers.safe.cross_fit import FitCells, cross_fitted
@@ -31,11 +32,11 @@ FEATURES = 34
 REFIT_GROWTH = 0.5
 """Scales and calibration are learned anew when the evidence has grown by this share."""
 RECENT = 0.5
-"""Calibration is learned on cells of which so much is left or more: what is promised should hold now."""
+"""Calibration is learned on cells that have faded to no less than this: probabilities should hold now."""
 
 
 class Safe(Scorer):
-    """Closed form, exact posterior, calibrated.
+    """Predicts success by a closed-form model with an exact posterior, calibrated.
 
     A route that was never run comes before the best one that was only if it is better by more than `caution` standard
     deviations of their difference: with 0.5, if it is better with a probability of at least 69%.
@@ -46,7 +47,7 @@ class Safe(Scorer):
     name: ClassVar[str] = "safe"
     listens: ClassVar[bool] = True
     per_task_: PerTask | None
-    """What suits single tasks; None where it does not pay."""
+    """The per-task term; None where it does not pay."""
 
     def __init__(self, caution: float = 0.5) -> None:
         self.caution = caution
@@ -54,7 +55,7 @@ class Safe(Scorer):
     # -- learning -----------------------------------------------------------------------------------------------
 
     def fit(self, training: Training) -> Self:
-        """Solve, and calibrate on predictions for tasks that were left out of the solve; of few tasks, solve alone."""
+        """Fit the pooled model, and calibrate it on tasks left out of the fit if there are enough of them."""
         x = np.asarray(training.x, dtype=np.float64)
         self.suites_ = list(training.data.suites) if len(training.data.suites) > 1 else []
         self.belief_ = training.belief if self.listens else None
@@ -91,11 +92,11 @@ class Safe(Scorer):
         self._anchored()
 
     def observe(self, outcome: Outcome, x: Floats) -> None:
-        """A rank-one update."""
+        """Learn from one more outcome by a rank-one update."""
         vars(self).update(vars(self.after(outcome, x)))
 
     def after(self, outcome: Outcome, x: Floats) -> Self:
-        """A scorer with the rank-one update; the two share the ledger, which only learning looks at."""
+        """Return a scorer with the rank-one update; the two share the ledger, which only learning reads."""
         features = self._of_suites(self._checked(np.asarray(x)[None, :]), [outcome.task.suite])
         added = self.ledger_.add(outcome, features[0])
         if added is None:
@@ -108,11 +109,11 @@ class Safe(Scorer):
 
     @property
     def refit_due(self) -> bool:
-        """Whether the evidence has grown by half since scales and calibration were learned."""
+        """Whether the evidence has grown by half since variances and calibration were learned."""
         return self.cells_now_ > max(20.0, (1.0 + REFIT_GROWTH) * self.cells_at_fit_)
 
     def refitted(self) -> Self:
-        """Scales and calibration learned anew from all cells."""
+        """Return a scorer whose variances and calibration are learned again from all cells."""
         new = copy(self)
         new._solve()
         return new
@@ -120,11 +121,11 @@ class Safe(Scorer):
     # -- saying -------------------------------------------------------------------------------------------------
 
     def score(self, x: Floats, routes: Sequence[Route]) -> Floats:
-        """Logit of the calibrated probability."""
+        """Give the logits of the calibrated probabilities."""
         return self.predict(x, routes).score
 
     def predict(self, x: Floats, routes: Sequence[Route]) -> Prediction:
-        """Calibrated probabilities; merits with a margin for routes that were never run; the posterior's width."""
+        """Predict calibrated probabilities, merits with a margin for routes never run, and the posterior's width."""
         features = self._checked(x)
         effects = self.pooled_.effects(routes)
         mean, var = self.pooled_.predict(features, routes, effects)
@@ -147,15 +148,15 @@ class Safe(Scorer):
             return effects.cov[np.ix_(which, which)]
 
         return Prediction(
-            np.asarray(np.log(success) - np.log1p(-success)), success, merit,
+            logit(success), success, merit,
             (np.clip(success - half, 0.0, 1.0), np.clip(success + half, 0.0, 1.0)),
             joint, contrasts if spread is None else None,
         )  # fmt: skip
 
     def _margin(self, routes: Sequence[Route], effects: Effects, var: Floats) -> Floats | None:
-        """By how much a route that was never run must look better than the best that was, (routes,) or (tasks, routes).
+        """Compute how much better a route never run must look than the best one run, (routes,) or (tasks, routes).
 
-        None where all were run. It vanishes for routes that are ahead of that one by more than it.
+        None where all were run; 0 for a route that is ahead of the best one by more than the margin.
         """
         never = np.array([r not in self.run_ for r in routes], dtype=bool)
         if not never.any():
@@ -168,7 +169,7 @@ class Safe(Scorer):
         return np.asarray(margin * (never & unsure))
 
     def _anchored(self) -> Self:
-        """Note the best route that was run, by which those that were not are measured."""
+        """Remember the best route that was run, against which those never run are measured."""
         self.anchor_: tuple[Route, float] | None = None
         if self.run_:
             run = sorted(self.run_)
@@ -177,7 +178,7 @@ class Safe(Scorer):
         return self
 
     def mean_interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
-        """90% interval of each route's mean score over these tasks, sampling noise included."""
+        """Give a 90% interval of each route's mean score over these tasks, sampling noise included."""
         features = self._checked(x)
         mean, var = self.pooled_.mean_over(features, routes)
         if self.per_task_ is not None:
@@ -187,10 +188,10 @@ class Safe(Scorer):
         return np.clip(mean - half, 0.0, 1.0), np.clip(mean + half, 0.0, 1.0)
 
     def reliability(self) -> dict[str, Any]:
-        """How far calibrated predictions were off, on tasks that were left out of the solve and of the calibration.
+        """Report how far calibrated predictions were off on tasks left out of the fit and of the calibration.
 
-        `per_task`: the weight of what suits single tasks, 1 or 0. `per_task_log_loss` and `per_task_regret`: what it
-        gained per left-out task, whether it is used or not.
+        `per_task`: the weight of the per-task term, 1 or 0. `per_task_log_loss` and `per_task_regret`: its gain per
+        left-out task, whether it is used or not.
         """
         self._require_fitted("pooled_")
         c, gain = self.calibration_, self.gain_
@@ -200,11 +201,11 @@ class Safe(Scorer):
         return {"kind": c.kind, "cells": c.cells, "ece": c.ece, **term, "per_task_regret": gain.regret}
 
     def _probability(self, mean: Floats, var: Floats) -> Floats:
-        """What a mean on the scale of rates, which may lie outside of 0 to 1, means for success."""
+        """Turn predicted rates, which may lie outside of 0 to 1, into probabilities."""
         return self.calibration_(expected_rate(mean, var).round(12) if self.few_ else mean)
 
     def _text(self, features: Floats) -> Floats:
-        """The features without the marks of suites."""
+        """Cut off the columns that mark suites."""
         return features[:, : features.shape[1] - len(self.suites_)]
 
     def _checked(self, x: Floats) -> Floats:
@@ -222,7 +223,7 @@ class Safe(Scorer):
         return np.hstack([features, np.zeros((len(x), len(self.suites_)))])
 
     def _of_suites(self, features: Floats, suites: Sequence[str]) -> Floats:
-        """The features with each task's suite marked; a suite that was not in the fit has the mean level."""
+        """Mark each task's suite in its features; a suite that was not in the fit has the mean level."""
         first = features.shape[1] - len(self.suites_)
         for row, suite in zip(features, suites, strict=True):
             if suite in self.suites_:
@@ -232,7 +233,7 @@ class Safe(Scorer):
     # -- keeping ------------------------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """The posterior, the calibration, the cells and the settings."""
+        """Give the posterior, the calibration, the cells and the settings."""
         self._require_fitted("pooled_")
         own = State(
             {"centre": self.centre_, "projection": self.projection_},
@@ -256,7 +257,7 @@ class Safe(Scorer):
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The fitted scorer."""
+        """Restore the fitted scorer."""
         own = state.part("own")
         self = cls(own.meta["caution"])
         self.centre_, self.projection_ = own.arrays["centre"], own.arrays["projection"]
@@ -273,14 +274,14 @@ class Safe(Scorer):
 
 
 class SafeAlone(Safe):
-    """Safe on the suite's own outcomes only."""
+    """Safe without the results of other suites."""
 
     name: ClassVar[str] = "safe_alone"
     listens: ClassVar[bool] = False
 
 
 def features_of(x: Floats) -> tuple[Floats, Floats]:
-    """Centre (dims,) and projection (dims, features): leading directions of the known texts, unit mean norm."""
+    """Find centre (dims,) and projection (dims, features) of the texts: leading directions, at unit mean norm."""
     known = x[np.abs(x).max(axis=1, initial=0.0) > 0]
     centre = known.mean(axis=0) if len(known) else np.zeros(x.shape[1])
     if len(known) < 2:
