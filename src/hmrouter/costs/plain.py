@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from hmrouter.costs.cost import Cost
-from hmrouter.costs.shrunk import LEAST
+from hmrouter.costs.estimates import LEAST
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.evidence.means import RouteMeans
 from hmrouter.state import State
