@@ -88,4 +88,4 @@ def test_everything_killed_and_resumed(folder: Path) -> None:
         assert reason in resumed["left_out"]
         assert reason in index
         assert reason in report
-    assert [r for r in resumed["left_out"] if "--quick" not in r] == []
+    assert [r for r in resumed["left_out"] if ": quick: " not in r] == []
