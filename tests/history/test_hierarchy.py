@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from hmrouter.history.hierarchy import COMMON, Hierarchy, covariance, empirical_logits, learn_variances
-from hmrouter.history.terms import TERMS, Point, points_of, shared
+from hmrouter.history.terms import TERMS, Point, PointIndex, points_of, shared
 from hmrouter.state import Floats
 from hmrouter.types import Route
 
@@ -42,7 +42,7 @@ def test_the_posterior_is_laplace_s() -> None:
     n = rng.integers(5, 60, len(points)).astype(np.float64)
     mean = rng.random(len(points))
     model = Hierarchy(points, n, mean, VARIANCES)
-    k = covariance(points, points, VARIANCES)
+    k = covariance(points, PointIndex(points), VARIANCES)
     inverse = np.linalg.inv(k)
 
     def loss(theta: Floats) -> tuple[float, Floats]:
@@ -57,7 +57,7 @@ def test_the_posterior_is_laplace_s() -> None:
     want = np.linalg.inv(inverse + np.diag(n * rate * (1.0 - rate)))
     assert np.allclose(model.cov_by_reach(points, reach, points, reach), want, atol=1e-4)
     fresh = grid(["new"])
-    to = covariance(fresh, points, VARIANCES)
+    to = covariance(fresh, PointIndex(points), VARIANCES)
     assert np.allclose(model.reach(fresh)[0], to @ inverse @ mode, atol=1e-4)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hmrouter.history.hierarchy import covariance, empirical_logits
-from hmrouter.history.terms import Point
+from hmrouter.history.terms import Point, PointIndex
 from hmrouter.state import Floats
 
 
@@ -20,7 +20,7 @@ def disagreeing(points: Sequence[Point], tasks: Floats, mean: Floats, variances:
     """Find the suites that the others predict worse than no knowledge does; at least one suite always stays."""
     suites = [p.suite for p in points]
     z, spread = empirical_logits(tasks, mean)
-    k = covariance(points, points, variances) + np.diag(spread)
+    k = covariance(points, PointIndex(points), variances) + np.diag(spread)
     kept, out = sorted(set(suites)), set[str]()
     while len(kept) > 1:
         gains = {suite: _gain(suite, [i for i, s in enumerate(suites) if s in kept], suites, z, k) for suite in kept}

@@ -94,9 +94,8 @@ class SuiteBelief:
         if new := [r for r in dict.fromkeys(routes) if r not in kept]:
             if len(kept) + len(new) > KEPT:
                 kept, new = {}, list(dict.fromkeys(routes))
-            # One by one: what is said of a route must not depend, in its last bits, on which others were asked about.
-            reached = (self._hierarchy.reach([point]) for point in self._points(new))
-            kept = kept | {r: (float(mean[0]), reach[0]) for r, (mean, reach) in zip(new, reached, strict=True)}
+            mean, reach = self._hierarchy.reach(self._points(new))
+            kept = kept | dict(zip(new, zip(mean.tolist(), reach, strict=True), strict=True))
             self._reached = kept
         return kept
 

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from hmrouter.evidence.dataset import hash_rank
-from hmrouter.history.terms import TERMS, Point, shared
+from hmrouter.history.terms import TERMS, Point, PointIndex, shared
 from hmrouter.logits import logit, sigmoid
 from hmrouter.state import Floats
 
@@ -37,6 +37,7 @@ class Hierarchy:
         self.tasks = np.asarray(tasks, dtype=np.float64)
         self.mean = np.asarray(mean, dtype=np.float64)
         self.variances = dict(variances)
+        self._index = PointIndex(self.points)
         self._factor, self._weights = self._solve()
 
     @classmethod
@@ -61,15 +62,15 @@ class Hierarchy:
         """
         from scipy.linalg import solve_triangular
 
-        (factor, lower), to = self._factor, self._cov(points, self.points)
-        return np.asarray(to @ self._weights), np.asarray(solve_triangular(factor, to.T, lower=lower)).T
+        (factor, lower), to = self._factor, covariance(points, self._index, self.variances)
+        # One by one: what is said of a point must not depend, in its last bits, on which others were asked about.
+        mean = np.array([row @ self._weights for row in to], dtype=np.float64)
+        reach = [solve_triangular(factor, row, lower=lower) for row in to]
+        return mean, np.array(reach, dtype=np.float64).reshape(len(points), len(self.points))
 
     def cov_by_reach(self, a: Sequence[Point], reach_a: Floats, b: Sequence[Point], reach_b: Floats) -> Floats:
         """Compute the posterior covariance (a, b) of points whose `reach` is known."""
-        return np.asarray(self._cov(a, b) - reach_a @ reach_b.T)
-
-    def _cov(self, a: Sequence[Point], b: Sequence[Point]) -> Floats:
-        return covariance(a, b, self.variances)
+        return np.asarray(covariance(a, PointIndex(b), self.variances) - reach_a @ reach_b.T)
 
     def _over(self, right: Floats) -> Floats:
         from scipy.linalg import cho_solve
@@ -80,7 +81,7 @@ class Hierarchy:
         """Find the factor of K + W^-1 at the mode, and the weights K^-1 theta; Newton's method, damped by halving."""
         from scipy.linalg import cho_factor, cho_solve
 
-        k = covariance(self.points, self.points, self.variances)
+        k = covariance(self.points, self._index, self.variances)
         successes = self.mean * self.tasks
         theta, spread = empirical_logits(self.tasks, self.mean)
         for _ in range(NEWTON):
@@ -96,11 +97,11 @@ class Hierarchy:
         return cho_factor(k + np.diag(spread), lower=True), np.asarray(weights)
 
 
-def covariance(a: Sequence[Point], b: Sequence[Point], variances: Mapping[str, float]) -> Floats:
+def covariance(a: Sequence[Point], b: PointIndex, variances: Mapping[str, float]) -> Floats:
     """Compute the prior covariance of theta, (a, b)."""
     out = np.full((len(a), len(b)), COMMON)
     for term in TERMS:
-        out += variances[term] * shared(term, a, b)
+        out += variances[term] * b.shared(term, a)
     return out
 
 

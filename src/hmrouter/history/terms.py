@@ -77,16 +77,34 @@ def points_of(routes: Sequence[Route], suites: Sequence[str]) -> list[Point]:
     return [_point(route, suite) for route, suite in zip(routes, suites, strict=True)]
 
 
+class PointIndex:
+    """Points with their labels as numbers: made once for points that others are compared with again and again."""
+
+    def __init__(self, points: Sequence[Point]) -> None:
+        self._points = points
+        self._codes: dict[str, dict[Any, int]] = {term: {} for term in LABELS}
+        self._labels = {
+            term: np.array([codes.setdefault(LABELS[term](p), len(codes)) for p in points], dtype=np.int64)
+            for term, codes in self._codes.items()
+        }
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def shared(self, term: str, a: Sequence[Point]) -> Floats:
+        """Compute how much of a term's effect points share, (a, these): 1 or 0 for a label, a product for a slope."""
+        if term in SLOPES:
+            return np.outer(_values(term, a), _values(term, self._points))
+        if term in SLOPES_BY_SUITE:
+            return self.shared(SLOPES_BY_SUITE[term], a) * self.shared("suite", a)
+        codes, label = self._codes[term], LABELS[term]
+        left = np.array([codes.get(label(p), -1) for p in a], dtype=np.int64)
+        return np.equal(left[:, None], self._labels[term][None, :]).astype(np.float64)
+
+
 def shared(term: str, a: Sequence[Point], b: Sequence[Point]) -> Floats:
-    """Compute how much of a term's effect two points share, (a, b): 1 or 0 for a label, a product for a slope."""
-    if term in SLOPES:
-        return np.outer(_values(term, a), _values(term, b))
-    if term in SLOPES_BY_SUITE:
-        return shared(SLOPES_BY_SUITE[term], a, b) * shared("suite", a, b)
-    label, codes = LABELS[term], dict[Any, int]()
-    left = np.array([codes.setdefault(label(p), len(codes)) for p in a], dtype=np.int64)
-    right = np.array([codes.setdefault(label(p), len(codes)) for p in b], dtype=np.int64)
-    return np.equal(left[:, None], right[None, :]).astype(np.float64)
+    """Compute how much of a term's effect two points share, (a, b): see `PointIndex.shared`."""
+    return PointIndex(b).shared(term, a)
 
 
 def traits(routes: Sequence[Route]) -> Floats:
