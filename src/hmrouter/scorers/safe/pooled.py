@@ -168,6 +168,8 @@ class Pooled:
 
     def effect(self, routes: Sequence[Route]) -> Floats:
         """Give the mean of e_r, (routes,): the part of the success rate that does not depend on the task."""
+        if all(r in self._at for r in routes):  # no covariance is needed
+            return np.asarray(self.mean[[self._at[r] for r in routes]])
         return self.effects(routes).mean
 
     def difference_sd(self, of: Effects, to: Route) -> Floats:

@@ -102,8 +102,9 @@ class Prior:
         s, left = self.shares, DISCREPANCY if self.belief is not None else 1.0
         out = np.full((len(routes), len(others)), s.mu)
         for share, part in ((s.model, _model), (s.harness, _harness), (s.pair, str)):
-            _, names = np.unique([part(r) for r in (*routes, *others)], return_inverse=True)
-            out += left * share * (names[: len(routes), None] == names[None, len(routes) :])
+            codes: dict[str, int] = {}
+            rows, columns = ([codes.setdefault(part(r), len(codes)) for r in some] for some in (routes, others))
+            out += left * share * np.equal.outer(rows, columns)
         if self.belief is None and (s.release or s.price):
             out += traits(routes) * (s.release, s.price) @ traits(others).T
         out *= self.variance
