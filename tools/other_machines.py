@@ -56,7 +56,7 @@ class Machine(NamedTuple):
 
 MACHINES = (
     Machine("prescott", "Prescott", f"{WIDE} {WIDER}", 1),
-    Machine("nehalem", "Nehalem", f"{WIDE} {WIDER}", 2),
+    Machine("nehalem", "Nehalem", f"{WIDE} {WIDER}", 1),
     Machine("sandybridge", "Sandybridge", f"{WIDE} {WIDER}", 1),
     Machine("haswell", "Haswell", WIDER, 2),
     Machine("zen", "Zen", WIDER, 1),
