@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from hmrouter.evidence.dataset import hash_rank
-from hmrouter.history.terms import TERMS, Point, PointIndex, shared
+from hmrouter.history.terms import TERMS, Point, PointIndex
 from hmrouter.logits import logit, sigmoid
 from hmrouter.state import Floats
 
@@ -116,7 +116,8 @@ def learn_variances(points: Sequence[Point], z: Floats, spread: Floats) -> dict[
     from scipy.linalg import cho_factor, cho_solve
     from scipy.optimize import minimize
 
-    parts = [shared(term, points, points) for term in TERMS]
+    index = PointIndex(points)
+    parts = [index.shared(term, points) for term in TERMS]
     base = np.diag(spread) + COMMON
     centre, width = WIDE
 
