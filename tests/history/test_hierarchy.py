@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from hmrouter.history.hierarchy import COMMON, Hierarchy, covariance, empirical_logits, learn_variances
-from hmrouter.history.terms import TERMS, Point, PointIndex, points_of, shared
+from hmrouter.history.terms import TERMS, Point, PointIndex, points_of
 from hmrouter.state import Floats
 from hmrouter.types import Route
 
@@ -23,17 +23,17 @@ def grid(suites: list[str]) -> list[Point]:
 
 def test_what_points_share() -> None:
     a, b = points_of([Route("gpt-5", "codex"), Route("gpt-5-mini", "codex")], ["s", "s"])
-    assert [float(shared(t, [a], [b])[0, 0]) for t in ("suite", "vendor", "harness", "model", "pair")] == [
+    assert [float(PointIndex([b]).shared(t, [a])[0, 0]) for t in ("suite", "vendor", "harness", "model", "pair")] == [
         1,
         1,
         1,
         0,
         0,
     ]
-    assert shared("release", [a], [b])[0, 0] == pytest.approx(a.release * b.release)
+    assert PointIndex([b]).shared("release", [a])[0, 0] == pytest.approx(a.release * b.release)
     other = points_of([Route("gpt-5", "codex")], ["t"])
-    assert shared("suite_release", [a], other)[0, 0] == 0.0
-    assert shared("pair", [a], other)[0, 0] == 1.0
+    assert PointIndex(other).shared("suite_release", [a])[0, 0] == 0.0
+    assert PointIndex(other).shared("pair", [a])[0, 0] == 1.0
 
 
 def test_the_posterior_is_laplace_s() -> None:
@@ -70,7 +70,7 @@ def test_the_likelihood_s_gradient() -> None:
         k = (
             np.diag(spread)
             + COMMON
-            + sum(v * shared(t, points, points) for t, v in zip(TERMS, np.exp(at), strict=True))
+            + sum(v * PointIndex(points).shared(t, points) for t, v in zip(TERMS, np.exp(at), strict=True))
         )
         off = (at + 3.0) / 3.0
         return float(0.5 * z @ np.linalg.solve(k, z) + 0.5 * np.linalg.slogdet(k)[1] + 0.5 * (off**2).sum())

@@ -102,11 +102,6 @@ class PointIndex:
         return np.equal(left[:, None], self._labels[term][None, :]).astype(np.float64)
 
 
-def shared(term: str, a: Sequence[Point], b: Sequence[Point]) -> Floats:
-    """Compute how much of a term's effect two points share, (a, b): see `PointIndex.shared`."""
-    return PointIndex(b).shared(term, a)
-
-
 def traits(routes: Sequence[Route]) -> Floats:
     """List the quantities of slopes, (routes, slopes): the age and the price of each route's model, 0 where unknown."""
     points = points_of(routes, [""] * len(routes))
