@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,8 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmrouter.evidence.dataset import Dataset
+from hmrouter.persistent import IntMap
 from hmrouter.state import Floats, Ints, State
 from hmrouter.types import Outcome, Route, Status, Task
+
+TaskCells = Mapping[int, tuple[float, float, float]]
+"""The cells of one task: route -> score, weight (its trials, less what has faded) and fade."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,8 @@ class CellChange:
 class Ledger:
     """Keeps cells by task and takes in more outcomes.
 
-    Tasks are known by 64 bits of a hash of their suite and id: what is saved holds no texts and no names of tasks.
+    Tasks are known by 64 bits of a hash of their suite and id: what is saved holds no texts and no names of tasks. A
+    `copy` costs nothing and takes in outcomes of its own: nothing that the two share ever changes.
 
     >>> data = Dataset([Outcome(Task("t"), Route("gpt-5", "codex"), 1.0)])
     >>> ledger = Ledger.of(data, np.zeros((1, 2)))
@@ -59,9 +64,10 @@ class Ledger:
         self._fade: Floats | None = fade
         self._route_at = {r: i for i, r in enumerate(self.routes)}
         self._task_at = {int(key): i for i, key in enumerate(keys)}
-        self._new_x: list[Floats] = []
-        # Tasks touched by `add` have their cells here: task -> route -> (score, weight, fade); others in the arrays.
-        self._touched: dict[int, dict[int, tuple[float, float, float]]] = {}
+        # What came after: key -> task, task -> key and vector, and the cells of every task that `add` touched.
+        self._new_at = IntMap[int]()
+        self._new = IntMap[tuple[int, Floats]]()
+        self._touched = IntMap[TaskCells]()
 
     @classmethod
     def of(cls, data: Dataset, x: Floats) -> Self:
@@ -72,46 +78,66 @@ class Ledger:
     @property
     def keys(self) -> NDArray[np.uint64]:
         """The identity of each task: hashes, so their order is random, and the same whenever the tasks came."""
-        return np.array(list(self._task_at), dtype=np.uint64)
+        return np.array([*self._task_at, *(key for key, _ in self._added())], dtype=np.uint64)
 
     @property
     def n_tasks(self) -> int:
         """Number of tasks, run or not."""
-        return len(self._task_at)
+        return len(self._task_at) + len(self._new)
 
     @property
     def dims(self) -> int:
         """Length of a task vector."""
         return int(self._x.shape[1])
 
+    def task(self, key: int) -> int | None:
+        """Find the place of a task by its key; None if it is not here."""
+        found = self._task_at.get(key)
+        return self._new_at.get(key) if found is None else found
+
     def vector(self, task: int) -> Floats:
         """The vector of a task."""
-        old = len(self._x)
-        return np.asarray(self._x[task] if task < old else self._new_x[task - old], dtype=np.float64)
+        added = self._new.get(task)
+        return np.asarray(self._x[task] if added is None else added[1], dtype=np.float64)
 
     def vectors(self) -> Floats:
         """All task vectors, (tasks, dims)."""
-        return np.concatenate(
-            [self._x, np.array(self._new_x, dtype=self._x.dtype).reshape(len(self._new_x), self.dims)]
-        )
+        more = np.array([x for _, x in self._added()], dtype=self._x.dtype)
+        return np.concatenate([self._x, more.reshape(len(more), self.dims)])
+
+    def cells_of(self, task: int) -> TaskCells:
+        """A task's cells: route -> score, weight and fade."""
+        touched = self._touched.get(task)
+        if touched is not None:
+            return touched
+        tasks, routes, scores, weights = self._cells
+        own = slice(*np.searchsorted(tasks, [task, task + 1]))
+        at = routes[own].tolist()
+        fades = [1.0] * len(at) if self._fade is None else self._fade[own].tolist()
+        return dict(zip(at, zip(scores[own].tolist(), weights[own].tolist(), fades, strict=True), strict=True))
+
+    def _added(self) -> list[tuple[int, Floats]]:
+        """Key and vector of each task that came after the first, in their order."""
+        return [entry for _, entry in sorted(self._new.items(), key=lambda item: item[0])]
 
     def cells(self) -> tuple[Ints, Ints, Floats, Floats]:
         """All cells, by task and route: task, route, score, weight."""
-        if not self._touched:
+        if not len(self._touched):
             return self._cells
         task, route, score, weight = self._joined(self._cells)
         return task, route, score, weight
 
     def fade(self) -> Floats | None:
         """Give the weight of each of the `cells` beside a fresh one; None if nothing had faded at the fit."""
-        if self._fade is None or not self._touched:
+        if self._fade is None or not len(self._touched):
             return self._fade
         return np.asarray(self._joined((*self._cells, self._fade))[-1])
 
     def _joined(self, arrays: Sequence[Any]) -> list[Any]:
         """Join the arrays of the cells as they were with those of touched tasks as they are now."""
-        kept = ~np.isin(self._cells[0], list(self._touched))
-        rows = [(t, r, *values) for t, cells in self._touched.items() for r, values in cells.items()]
+        touched = dict(self._touched.items())
+        kept = ~np.isin(self._cells[0], list(touched))
+        rows = [(t, r, *values) for t, cells in touched.items() for r, values in cells.items()]
         more = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
         joined = [np.concatenate([old[kept], more[:, i].astype(old.dtype)]) for i, old in enumerate(arrays)]
         order = np.lexsort((joined[1], joined[0]))
@@ -124,20 +150,22 @@ class Ledger:
         """
         if outcome.status is not Status.OK or outcome.score is None:
             return None
-        route = self._route_at.setdefault(outcome.route, len(self.routes))
-        if route == len(self.routes):
-            self.routes.append(outcome.route)
-        key = task_key(outcome.task)
-        task = self._task_at.setdefault(key, len(self._task_at))
-        if task == len(self._x) + len(self._new_x):
-            self._new_x.append(np.asarray(x, dtype=self._x.dtype))
-        cells = self._cells_of(task)
+        if outcome.route not in self._route_at:
+            self._route_at = self._route_at | {outcome.route: len(self.routes)}
+            self.routes = [*self.routes, outcome.route]
+        route, key = self._route_at[outcome.route], task_key(outcome.task)
+        task = self.task(key)
+        if task is None:
+            task = self.n_tasks
+            self._new = self._new.put(task, (key, np.asarray(x, dtype=self._x.dtype)))
+            self._new_at = self._new_at.put(key, task)
+        cells = self.cells_of(task)
         before = {r: s for r, (s, _, _) in cells.items()}
         faded = {} if self._fade is None else {r: f for r, (_, _, f) in cells.items() if f < 1.0}
         score, known, _ = cells.get(route, (0.0, 0.0, 0.0))
         weight = max(outcome.n_trials, 1)
         new = (score * known + outcome.score * weight) / (known + weight)
-        cells[route] = (new, known + weight, 1.0)
+        self._touched = self._touched.put(task, {**cells, route: (new, known + weight, 1.0)})
         return CellChange(task, route, before.get(route), new, before, faded)
 
     def state(self) -> State:
@@ -155,16 +183,6 @@ class Ledger:
         a = state.arrays
         routes = [Route.parse(r) for r in state.meta["routes"]]
         return cls(a["keys"], a["x"], routes, a["task"], a["route"], a["score"], a["weight"], a.get("fade"))
-
-    def _cells_of(self, task: int) -> dict[int, tuple[float, float, float]]:
-        if task not in self._touched:
-            tasks, routes, scores, weights = self._cells
-            own = slice(*np.searchsorted(tasks, [task, task + 1]))
-            at = routes[own].tolist()
-            fades = [1.0] * len(at) if self._fade is None else self._fade[own].tolist()
-            values = zip(scores[own].tolist(), weights[own].tolist(), fades, strict=True)
-            self._touched[task] = dict(zip(at, values, strict=True))
-        return self._touched[task]
 
 
 def task_key(task: Task) -> int:
