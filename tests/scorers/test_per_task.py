@@ -111,7 +111,7 @@ def test_kinds_that_are_suites_are_told_by_their_texts(strong: tuple[World, Safe
     safe = world.fit()
     assert safe.per_task_ is not None
     x, kind, _ = world.draw(400)
-    share = safe.per_task_.kinds(safe._text(safe._features(x)))[:, :KINDS]
+    share = safe.per_task_.kinds(safe.features_.text(safe.features_(x)))[:, :KINDS]
     assert (share.argmax(axis=1) == kind).mean() > 0.9
     assert strong[1].per_task_ is not None
     assert strong[1].per_task_.kinds.bias.shape == (0,)  # one suite: nothing to tell apart
@@ -210,7 +210,7 @@ def test_a_missing_text_is_an_average_task(strong: tuple[World, Safe]) -> None:
     world, safe = strong
     nothing = np.zeros((1, DIMS))
     assert safe.per_task_ is not None
-    assert not safe.per_task_.term(safe._features(nothing), POOL).any()
+    assert not safe.per_task_.term(safe.features_(nothing), POOL).any()
     assert np.array_equal(
         safe.predict(nothing, POOL).merit.argsort(), without(safe).predict(nothing, POOL).merit.argsort()
     )
@@ -220,7 +220,7 @@ def test_a_missing_text_is_an_average_task(strong: tuple[World, Safe]) -> None:
 def test_never_run_routes_take_the_slopes_of_their_model_and_harness(strong: tuple[World, Safe]) -> None:
     world, safe = strong
     assert safe.per_task_ is not None
-    features = safe._features(world.x)
+    features = safe.features_(world.x)
     term = safe.per_task_.term(features, NEVER)
     assert np.abs(term[:, :2]).max() > 0.01
     assert not term[:, 2].any()
@@ -342,6 +342,6 @@ def test_state_is_exact(strong: tuple[World, Safe]) -> None:
     world, safe = strong
     assert safe.per_task_ is not None
     loaded = PerTask.from_state(safe.per_task_.state())
-    features = safe._features(world.x)
+    features = safe.features_(world.x)
     assert np.array_equal(loaded.term(features, [*POOL, *NEVER]), safe.per_task_.term(features, [*POOL, *NEVER]))
     assert np.array_equal(loaded.spread(features, [*POOL, *NEVER]), safe.per_task_.spread(features, [*POOL, *NEVER]))

@@ -12,9 +12,10 @@ from hmrouter.errors import EmbedderMismatch, NotFitted
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.router import Router
 from hmrouter.scorers.base import Prediction, Training, sigmoid
+from hmrouter.scorers.safe.features import FEATURES, directions
 from hmrouter.scorers.safe.pooled import Pooled
 from hmrouter.scorers.safe.prior import Prior, Shares
-from hmrouter.scorers.safe.scorer import FEATURES, Safe, features_of
+from hmrouter.scorers.safe.scorer import Safe
 from hmrouter.state import Floats
 from hmrouter.types import Outcome, Route, Task
 
@@ -145,7 +146,7 @@ def test_texts_of_which_one_is_missing_or_all_are_equal() -> None:
     x = np.random.default_rng(0).standard_normal((20, 5)).astype(np.float32)
     x[3] = 0.0
     safe = Safe().fit(Training(data, x, {}))
-    centre = safe.success(safe.centre_[None, :], POOL)
+    centre = safe.success(safe.features_.centre[None, :], POOL)
     assert np.allclose(safe.success(np.zeros((1, 5)), POOL), centre)  # a missing text is an average task
     equal = Safe().fit(Training(data, np.ones((20, 5)), {}))
     without = Safe().fit(Training(data, np.zeros((20, 0)), {}))
@@ -270,7 +271,7 @@ def test_a_scorer_must_be_fitted_and_vectors_must_fit() -> None:
 @pytest.mark.parametrize(("n", "dims", "want"), [(100, 5, 5), (100, 60, FEATURES), (10, 60, 9), (1, 5, 0), (0, 5, 0)])
 def test_features_are_leading_directions_of_unit_length(n: int, dims: int, want: int) -> None:
     x = np.random.default_rng(0).standard_normal((n, dims)) + 3.0
-    centre, projection = features_of(np.concatenate([x, np.zeros((4, dims))]))  # four texts are missing
+    centre, projection = directions(np.concatenate([x, np.zeros((4, dims))]))  # four texts are missing
     assert projection.shape == (dims, want)
     if want:
         features = (x - centre) @ projection
@@ -278,7 +279,7 @@ def test_features_are_leading_directions_of_unit_length(n: int, dims: int, want:
         assert np.linalg.norm(features, axis=1).mean() == pytest.approx(1.0)
         spread = features.std(axis=0)
         assert (np.diff(spread) <= 1e-12).all()
-        mirrored = features_of(-x)[1]
+        mirrored = directions(-x)[1]
         assert np.allclose(mirrored, projection)
 
 

@@ -56,7 +56,7 @@ class Chooser:
         self, tasks: Sequence[Task], x: Floats, top: int | None, spending: Spending | None = None
     ) -> list[Decision]:
         """Decide each task, with vectors x (tasks, dims); without `spending`, the budget is solved on these tasks."""
-        said = self.scorer.predict(x, self.routes)
+        said = self.scorer.predict_tasks(x, self.routes, tasks)
         budget = self.policy.budget_per_task
         if spending is None:
             spending = Spending(self.policy.cost_weight, 0.0) if budget is None else self._solved(x, said)
@@ -90,7 +90,7 @@ class Chooser:
                     self.scorer.name, expected_regret=regret, n_candidates=len(order),
                     incumbent=self.policy.incumbent, calibration=reliability, budget_per_task=budget,
                     spend_per_task=None if budget is None else spending.per_task,
-                    snapshot=self.snapshot, fitted_at=self.fitted_at,
+                    snapshot=self.snapshot, fitted_at=self.fitted_at, earlier=said.earlier.get(i, ()),
                 )
             )  # fmt: skip
         return out
@@ -128,7 +128,7 @@ class Chooser:
                     break
             order.remove(first)
             order.insert(0, first)
-        if said.contrasts is None:
+        if said.contrasts is None or task in said.earlier:
             draws = self._draws(said, task, near)
         elif (key := tuple(near)) in near_draws:
             draws = near_draws[key]
@@ -140,7 +140,7 @@ class Chooser:
         return dict(zip(near, p_best.tolist(), strict=True)), regret
 
     def _draws(self, said: Prediction, task: int, near: list[int]) -> Draws | None:
-        if said.contrasts is not None:  # the same for every task
+        if said.contrasts is not None and task not in said.earlier:  # the same for every other task
             contrasts = said.contrasts
             return self.draws((self.routes, tuple(near)), lambda: Draws(contrasts(near)))
         cov = _covariance(said, task, near)
@@ -149,6 +149,6 @@ class Chooser:
 
 def _covariance(said: Prediction, task: int, near: Sequence[int]) -> Floats | None:
     """Give a covariance from which the differences of some routes' values on a task follow; None if unknown."""
-    if said.contrasts is not None:
+    if said.contrasts is not None and task not in said.earlier:
         return said.contrasts(near)
     return None if said.joint is None else said.joint(task, near)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from hmrouter.costs.cost import BASES
 from hmrouter.errors import InputError, UsageError
 from hmrouter.history.public import Background, SuiteCounts
-from hmrouter.types import Candidate, Decision, Evidence, Route, Task
+from hmrouter.types import Candidate, Decision, EarlierRuns, Evidence, Route, Task
 
 T = TypeVar("T")
 
@@ -51,6 +51,7 @@ def to_dict(decision: Decision, elsewhere: Elsewhere | None = None) -> dict[str,
         "incumbent": None if decision.incumbent is None else str(decision.incumbent),
         "calibration": dict(decision.calibration),
         "excluded": dict(decision.excluded),
+        "earlier": [asdict(e) | {"route": str(e.route)} for e in decision.earlier],
         "history": history,
         "ranked": ranked,
     }
@@ -88,6 +89,10 @@ def _decision(d: dict[str, Any]) -> Decision:
         budget_per_task=_optional(d["budget_per_task"]), spend_per_task=_optional(d["spend_per_task"]),
         snapshot=str(d["snapshot"]),
         fitted_at=None if d["fitted_at"] is None else datetime.fromisoformat(d["fitted_at"]),
+        earlier=tuple(
+            EarlierRuns(Route.parse(e["route"]), _number(e["runs"]), _number(e["score"]), bool(e["like"]))
+            for e in d.get("earlier", ())  # documents of versions without memory
+        ),
     )  # fmt: skip
 
 

@@ -8,7 +8,10 @@ from typing import Any
 from hmrouter.decide.document import Elsewhere
 from hmrouter.decide.policy import show_dollars
 from hmrouter.history.public import SuiteCounts
-from hmrouter.types import Candidate, Decision
+from hmrouter.types import Candidate, Decision, EarlierRuns
+
+MOST_EARLIER = 6
+"""Pairs whose earlier runs are told one by one."""
 
 BASIS_IN_WORDS = {
     "route": "the mean of this pair's own runs",
@@ -28,7 +31,9 @@ def in_words(decision: Decision, elsewhere: Elsewhere | None = None) -> list[str
     if elsewhere is not None:
         lines.append(f"It rests on {elsewhere.background}.")
     seen = SuiteCounts(0, 0) if elsewhere is None else elsewhere.seen[best.route]
-    lines.append(f"Predicted success: {best.success:.0%}{_interval(best)}. {_evidence(best, seen)}")
+    interval = _interval(best, "this very task" if decision.earlier else "tasks like this one")
+    lines.append(f"Predicted success: {best.success:.0%}{interval}. {_evidence(best, seen)}")
+    lines += earlier_in_words(decision)
     if best.merit < best.success:
         lines.append(f"As it was never run here, it was ranked as if its success were {best.merit:.0%}.")
     if best.p_best is not None and decision.expected_regret is not None:
@@ -89,12 +94,44 @@ def _switch(best: Candidate, other: Candidate) -> float | None:
     return (best.merit - other.merit) / (best.cost - other.cost)
 
 
-def _interval(c: Candidate) -> str:
-    return (
-        ""
-        if c.interval is None
-        else f" (90% interval for tasks like this one: {c.interval[0]:.0%} to {c.interval[1]:.0%})"
-    )
+def earlier_in_words(decision: Decision) -> list[str]:
+    """Say what happened on this task before, and on tasks like it; nothing where nothing ran.
+
+    >>> from hmrouter.types import EarlierRuns, Route, Task
+    >>> a, b = Route("gpt-5", "codex"), Route("opus", "aider")
+    >>> ran = EarlierRuns(a, 10, 1.0), EarlierRuns(b, 3, 1 / 3), EarlierRuns(b, 1, 0.0, like=True)
+    >>> for line in earlier_in_words(Decision(Task("t"), (), earlier=ran)):
+    ...     print(line)
+    Ran on this task before: codex:gpt-5 10 times, all solved; aider:opus 3 times, 1 solved.
+    Ran on tasks like it: aider:opus once, not solved.
+    """
+    lines = []
+    for like, where in ((False, "Ran on this task before"), (True, "Ran on tasks like it")):
+        ran = [e for e in decision.earlier if e.like == like]
+        shown = [_ran(e) for e in sorted(ran, key=lambda e: (-e.runs, e.route))[:MOST_EARLIER]]
+        if len(ran) > len(shown):
+            shown.append(f"and {_count(len(ran) - len(shown), 'other pair')}")
+        if shown:
+            lines.append(f"{where}: {'; '.join(shown)}.")
+    return lines
+
+
+def _ran(earlier: EarlierRuns) -> str:
+    n = max(round(earlier.runs), 1)
+    solved = earlier.score * n
+    often = "once" if n == 1 else f"{n:,} times"
+    if abs(earlier.runs - n) > 1e-9 or abs(solved - round(solved)) > 1e-6:  # old runs fade, and scores may be soft
+        told = f"{earlier.score:.0%} on average"
+        often = often if abs(earlier.runs - n) < 1e-9 else f"about {often}, the old ones counted in part"
+    elif round(solved) in (0, n):
+        told = ("solved" if n == 1 else "all solved") if solved > 0 else ("not solved" if n == 1 else "none solved")
+    else:
+        told = f"{round(solved):,} solved"
+    return f"{earlier.route} {often}, {told}"
+
+
+def _interval(c: Candidate, of: str) -> str:
+    return "" if c.interval is None else f" (90% interval for {of}: {c.interval[0]:.0%} to {c.interval[1]:.0%})"
 
 
 def _cost_details(c: Candidate) -> list[str]:

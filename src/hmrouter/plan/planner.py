@@ -46,7 +46,7 @@ class Planner:
         # A weight of next to nothing: for a budget or a target, costs have to be known too.
         weight = goal.cost_weight or (LEAST_WEIGHT if goal.needs_cost else 0.0)
         policy = replace(self.policy, cost_weight=weight, budget_per_task=None)
-        said = self.scorer.predict(x[None, :], self.routes)
+        said = self.scorer.predict_tasks(x[None, :], self.routes, [task])
         merit = said.merit[0]
         ranking = policy.rank(self.routes, merit, self.costs)
         order = ranking.order.tolist()  # the policy's: a tie between sequences goes to what it would choose

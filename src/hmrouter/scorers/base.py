@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
 from hmrouter.errors import EmbedderMismatch, NotFitted
@@ -19,7 +19,7 @@ from hmrouter.logits import logit_of_mean as logit_of_mean
 from hmrouter.logits import sigmoid as sigmoid
 from hmrouter.plugins import Registry
 from hmrouter.state import Floats, State
-from hmrouter.types import Outcome, Route
+from hmrouter.types import EarlierRuns, Outcome, Route, Task
 
 SCORERS = Registry(
     "scorer",
@@ -86,8 +86,11 @@ class Prediction:
     joint: Callable[[int, Sequence[int]], Floats] | None = None
     """(task, places of routes) -> covariance of their success rates on tasks like that one; None if unknown."""
     contrasts: Callable[[Sequence[int]], Floats] | None = None
-    """Places of routes -> a covariance that gives differences between them the variances of `joint`, whatever the task;
-    None where that depends on the task, or is unknown."""
+    """Places of routes -> a covariance that gives differences between them the variances of `joint`, whatever the task
+    (but for those in `earlier`); None where that depends on the task, or is unknown."""
+    earlier: Mapping[int, tuple[EarlierRuns, ...]] = field(default_factory=dict)
+    """Task -> the earlier runs on it, or on its like, that its prediction rests on. What is predicted for such a task,
+    intervals and covariances included, is its own success rate, not that of tasks like it."""
 
     @classmethod
     def of_score(cls, score: Floats) -> Self:
@@ -128,6 +131,10 @@ class Scorer(ABC):
     def success(self, x: Floats, routes: Sequence[Route]) -> Floats:
         """Predict the probabilities of success, (tasks, routes), as `predict` does."""
         return self.predict(x, routes).success
+
+    def predict_tasks(self, x: Floats, routes: Sequence[Route], tasks: Sequence[Task]) -> Prediction:
+        """Predict for these very tasks, with vectors x; scorers that remember what happened on a task override it."""
+        return self.predict(x, routes)
 
     def mean_interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats] | None:
         """Give a 90% interval of each route's mean score over these tasks, sampling noise included; None if unknown."""

@@ -1,6 +1,6 @@
 """The values that everything else speaks in. Frozen, typed, validated where they are made."""
 
-from hmrouter.types.decisions import Attempt, Candidate, Candidates, Decision, Evidence, Plan
+from hmrouter.types.decisions import Attempt, Candidate, Candidates, Decision, EarlierRuns, Evidence, Plan
 from hmrouter.types.outcomes import DEFAULT_SUITE, HistorySources, Outcome, Route, Status, Task, text_hash
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Candidate",
     "Candidates",
     "Decision",
+    "EarlierRuns",
     "Evidence",
     "HistorySources",
     "Outcome",

@@ -21,6 +21,19 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierRuns:
+    """Earlier runs of one route on a task, or on tasks like it."""
+
+    route: Route
+    runs: float
+    """How many; old ones that have faded count in part."""
+    score: float
+    """Their mean score."""
+    like: bool = False
+    """Whether they were on other tasks of its family, not on the task itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """One feasible route for one task, with everything the choice looked at."""
 
@@ -130,6 +143,9 @@ class Decision:
     """The id of the router that decided, as it was then; an outcome that it observes gives it another."""
     fitted_at: datetime | None = None
     """When that router was fitted."""
+    earlier: tuple[EarlierRuns, ...] = ()
+    """Earlier runs on this very task, or on its like, that the choice rests on. Where there are any, success, interval
+    and `p_best` are those of this task, not of tasks like it."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property

@@ -103,6 +103,12 @@ class Task:
         """Suite and id, which identify the task across suites."""
         return (self.suite, self.id)
 
+    @property
+    def family(self) -> str:
+        """The name of the task's family, `meta["family"]`: tasks made from one template, say; "" if it has none."""
+        named = self.meta.get("family")
+        return "" if named is None else str(named)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -38,17 +38,17 @@ class FitCells:
     score: Floats
     fade: Floats | None
     group: Any
-    """The rank of each cell's task in a random order that does not depend on when the tasks came."""
+    """Cells with the same number are left out together: those of a task or of a family, numbered at random."""
     belief: Belief | None
 
     @property
-    def tasks(self) -> int:
-        """How many tasks have outcomes."""
+    def groups(self) -> int:
+        """How many groups of cells there are."""
         return int(self.group.max(initial=-1)) + 1
 
     @property
     def sample(self) -> Bools:
-        """The cells of the first tasks, SAMPLE of them at most."""
+        """The cells of the first groups, SAMPLE of them at most."""
         n = np.cumsum(np.bincount(self.group, minlength=1))
         return np.asarray(self.group < np.searchsorted(n, SAMPLE, side="right"))
 
@@ -88,7 +88,7 @@ class FitCells:
 def cross_fitted(cells: FitCells, whole: Pooled) -> tuple[Floats, Floats, Gain]:
     """Predict every cell by a fit without its task: pooled predictions, the per-task term in the sample, its gain."""
     everything = np.ones(len(cells.score), dtype=bool)
-    if cells.tasks < ENOUGH or cells.x.shape[1] == cells.suites:  # too little to tell, or no text to go by
+    if cells.groups < ENOUGH or cells.x.shape[1] == cells.suites:  # too little to tell, or no text to go by
         return *cells.left_out(whole, cells.group % FOLDS, everything, None), Gain()
     sample = cells.sample
     raw, term = cells.left_out(whole, cells.group % FOLDS, everything, sample)
@@ -101,6 +101,6 @@ def cross_fitted(cells: FitCells, whole: Pooled) -> tuple[Floats, Floats, Gain]:
 
     rounds = [gains(raw, term)]
     while len(rounds) < ROUNDS and not Gain.of(rounds).hopeless:
-        shuffled = np.random.default_rng(len(rounds)).permutation(cells.tasks)
+        shuffled = np.random.default_rng(len(rounds)).permutation(cells.groups)
         rounds.append(gains(*cells.left_out(whole, shuffled[cells.group] % FOLDS, sample, sample)))
     return raw, term, Gain.of(rounds)

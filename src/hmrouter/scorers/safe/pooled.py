@@ -201,6 +201,16 @@ class Pooled:
         with_x = of.with_all[:, of_x] @ x
         return np.asarray(of.cov + with_x[:, None] + with_x[None, :] + x @ self.cov[of_x, of_x] @ x)
 
+    def cross_covariance(self, x: Floats, of: Effects, others_x: Floats, others: Effects) -> Floats:
+        """Compute the covariances of success rates between two lists of (task vector, route), (list, others).
+
+        The others' routes were run; those of the list need not have been.
+        """
+        of_x = slice(self.dims)
+        routes = of.with_all[:, others.at]
+        here, there = of.with_all[:, of_x] @ others_x.T, x @ others.with_all[:, of_x].T
+        return np.asarray(routes + here + there + x @ self.cov[of_x, of_x] @ others_x.T)
+
     # -- keeping ------------------------------------------------------------------------------------------------
 
     def state(self) -> State:

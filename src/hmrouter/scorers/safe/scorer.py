@@ -8,27 +8,31 @@ added where it makes forecasts and choices better on tasks that were left out, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hmrouter.evidence.ledger import Ledger
 from hmrouter.history.belief import SuiteBelief
 from hmrouter.logits import logit
-from hmrouter.scorers.base import Z90, Prediction, Scorer, Training, require_dims
+from hmrouter.scorers.base import Z90, Prediction, Scorer, Training
 from hmrouter.scorers.safe.calibration import Calibration, expected_rate, too_few
 from hmrouter.scorers.safe.cross_fit import FitCells, cross_fitted
-from hmrouter.scorers.safe.gain import Gain
+from hmrouter.scorers.safe.features import TaskFeatures
+from hmrouter.scorers.safe.gain import ENOUGH, Gain
+from hmrouter.scorers.safe.memory.index import TaskIndex
+from hmrouter.scorers.safe.memory.recall import Change, EarlierCells, change, joint
+from hmrouter.scorers.safe.memory.routes import RouteLikeness
+from hmrouter.scorers.safe.memory.variances import RunVariances
 from hmrouter.scorers.safe.per_task import PerTask
 from hmrouter.scorers.safe.pooled import Effects, Pooled
 from hmrouter.scorers.safe.prior import Prior
-from hmrouter.state import Floats, State
-from hmrouter.types import Outcome, Route
+from hmrouter.state import Floats, Ints, State
+from hmrouter.types import Outcome, Route, Task
 
-FEATURES = 34
-"""Task features of the linear model: as many as the default embedder's leading topics and its two length columns."""
 REFIT_GROWTH = 0.5
 """Scales and calibration are learned anew when the evidence has grown by this share."""
 RECENT = 0.5
@@ -42,6 +46,8 @@ class Safe(Scorer):
     deviations of their difference: with 0.5, if it is better with a probability of at least 69%.
 
     Suites that are learned together have a level each, so that a route does not look good because its suite is easy.
+
+    It remembers what happened on a task, and on its like, unless `memory` is False.
     """
 
     name: ClassVar[str] = "safe"
@@ -49,34 +55,32 @@ class Safe(Scorer):
     per_task_: PerTask | None
     """The per-task term; None where it does not pay."""
 
-    def __init__(self, caution: float = 0.5) -> None:
+    def __init__(self, caution: float = 0.5, memory: bool = True) -> None:
         self.caution = caution
+        self.memory = memory
 
     # -- learning -----------------------------------------------------------------------------------------------
 
     def fit(self, training: Training) -> Self:
         """Fit the pooled model, and calibrate it on tasks left out of the fit if there are enough of them."""
-        x = np.asarray(training.x, dtype=np.float64)
-        self.suites_ = list(training.data.suites) if len(training.data.suites) > 1 else []
+        data = training.data
         self.belief_ = training.belief if self.listens else None
-        self.centre_, self.projection_ = features_of(x)
-        self.longest_ = np.inf
-        self.longest_ = float(np.linalg.norm(self._features(x), axis=1).max(initial=0.0))
-        suites = [t.suite for t in training.data.tasks]
-        self.ledger_ = Ledger.of(training.data, self._of_suites(self._features(x), suites))
+        self.features_ = TaskFeatures.fit(training.x, data.suites)
+        self.ledger_ = Ledger.of(data, self.features_(training.x, [t.suite for t in data.tasks]))
+        self.index_ = TaskIndex.of(data.tasks) if self.memory else TaskIndex.empty()
         self._solve()
         return self
 
     def _solve(self) -> None:
-        task, route, score, _ = self.ledger_.cells()
+        task, route, score, runs = self.ledger_.cells()
         x, routes, fade = self.ledger_.vectors(), self.ledger_.routes, self.ledger_.fade()
-        # Tasks in the order of their hashes: which ones are left out together does not depend on when they came.
-        _, group = np.unique(self.ledger_.keys[task], return_inverse=True)
-        cells = FitCells(x, len(self.suites_), routes, task, route, score, fade, group, self.belief_)
+        families = self.index_.families(self.ledger_.n_tasks)
+        group = _left_out_together(self.ledger_.keys, families, task)
+        cells = FitCells(x, len(self.features_.suites), routes, task, route, score, fade, group, self.belief_)
         everything = np.ones(len(score), dtype=bool)
         self.per_task_, self.gain_, self.calibration_ = None, Gain(), Calibration()
         self.run_ = frozenset(routes[i] for i in np.unique(route).tolist())
-        self.few_ = too_few(cells.tasks, len(score))
+        self.few_ = too_few(len(np.unique(task)), len(score))
         if self.few_:
             self.pooled_ = Pooled.fit(x, routes, task, route, score, Prior.before(self.belief_), fade)
         else:
@@ -87,6 +91,10 @@ class Safe(Scorer):
                 self.per_task_ = cells.per_task(self.pooled_, cells.sample)
                 raw, recent = raw + term, recent & cells.sample
             self.calibration_ = Calibration.choose(raw[recent], score[recent], group[recent])
+        rest = score - self._rate(self.pooled_.predict_cells(x, routes, task, route))
+        usual = self.pooled_.prior.variance
+        variances = RunVariances.learn(rest, score, runs, task, route, routes, families, usual)
+        self.likeness_ = RouteLikeness.learn(variances, rest, runs, task, route, routes)
         self.cells_at_fit_ = len(score)
         self.cells_now_ = len(score)
         self._anchored()
@@ -96,15 +104,19 @@ class Safe(Scorer):
         vars(self).update(vars(self.after(outcome, x)))
 
     def after(self, outcome: Outcome, x: Floats) -> Self:
-        """Return a scorer with the rank-one update; the two share the ledger, which only learning reads."""
-        features = self._of_suites(self._checked(np.asarray(x)[None, :]), [outcome.task.suite])
-        added = self.ledger_.add(outcome, features[0])
+        """Return a scorer with the rank-one update; this one answers as before."""
+        self._require_fitted("pooled_")
+        features = self.features_(np.asarray(x)[None, :], [outcome.task.suite])
+        new = copy(self)
+        new.ledger_ = copy(self.ledger_)
+        added = new.ledger_.add(outcome, features[0])
         if added is None:
             return self
-        new = copy(self)
+        if self.memory:
+            new.index_ = self.index_.after(outcome.task, added.task)
         new.run_ = self.run_ | {outcome.route}
         new.cells_now_ = self.cells_now_ + (added.old is None)
-        new.pooled_ = self.pooled_.after(added, self.ledger_.vector(added.task), self.ledger_.routes)
+        new.pooled_ = self.pooled_.after(added, new.ledger_.vector(added.task), new.ledger_.routes)
         return new._anchored()
 
     @property
@@ -126,22 +138,39 @@ class Safe(Scorer):
 
     def predict(self, x: Floats, routes: Sequence[Route]) -> Prediction:
         """Predict calibrated probabilities, merits with a margin for routes never run, and the posterior's width."""
+        return self.predict_tasks(x, routes, ())
+
+    def predict_tasks(self, x: Floats, routes: Sequence[Route], tasks: Sequence[Task]) -> Prediction:
+        """Predict the same for these very tasks.
+
+        For a task that ran before, or whose like did, they are those of this very task, given what happened.
+        """
         features = self._checked(x)
         effects = self.pooled_.effects(routes)
+        earlier = self._earlier(features, tasks)
         mean, var = self.pooled_.predict(features, routes, effects)
         spread = None
         if self.per_task_ is not None:
-            mean = mean + self.per_task_.term(self._text(features), routes)
-            spread = self.per_task_.spread(self._text(features), routes)
+            mean = mean + self.per_task_.term(self.features_.text(features), routes)
+            spread = self.per_task_.spread(self.features_.text(features), routes)
         mean = mean.round(12)  # routes that differ by rounding only are equal: the cheaper one may be preferred
-        success = self._probability(mean, var)
+        changes = {
+            i: change(cells, self.likeness_, self.pooled_, self._rate, features[i], routes, effects)
+            for i, cells in earlier.items()
+        }
+        for i, of in changes.items():
+            var[i] = of.var
+        success = self._probability(mean, var, changes)
         margin = self._margin(routes, effects, var)
-        merit = success if margin is None else self._probability(mean - margin, var)
+        merit = success if margin is None else self._probability(mean - margin, var, changes)
         wide = var if spread is None else var + spread
         half = Z90 * np.sqrt(wide)
 
-        def joint(task: int, which: Sequence[int]) -> Floats:
-            cov = self.pooled_.covariance(features[task], effects)[np.ix_(which, which)]
+        def covariance(task: int, which: Sequence[int]) -> Floats:
+            if task in changes:
+                cov = joint(changes[task], self.likeness_, self.pooled_, features[task], routes, which)
+            else:
+                cov = self.pooled_.covariance(features[task], effects)[np.ix_(which, which)]
             return cov if spread is None else cov + np.diag(spread[task, list(which)])
 
         def contrasts(which: Sequence[int]) -> Floats:
@@ -150,8 +179,21 @@ class Safe(Scorer):
         return Prediction(
             logit(success), success, merit,
             (np.clip(success - half, 0.0, 1.0), np.clip(success + half, 0.0, 1.0)),
-            joint, contrasts if spread is None else None,
+            covariance, contrasts if spread is None else None,
+            {i: of.cells.summary for i, of in changes.items()},
         )  # fmt: skip
+
+    def _earlier(self, features: Floats, tasks: Sequence[Task]) -> dict[int, EarlierCells]:
+        """Find the cells that tell about each task; one that was run gets the features that it was learned with."""
+        found: dict[int, EarlierCells] = {}
+        for i, task in enumerate(tasks if self.memory else ()):
+            relatives = self.index_.find(task, self.ledger_)
+            cells = EarlierCells.of(relatives, self.ledger_)
+            if cells is not None:
+                found[i] = cells
+                if relatives.same:
+                    features[i] = self.ledger_.vector(relatives.same[0])
+        return found
 
     def _margin(self, routes: Sequence[Route], effects: Effects, var: Floats) -> Floats | None:
         """Compute how much better a route never run must look than the best one run, (routes,) or (tasks, routes).
@@ -182,7 +224,7 @@ class Safe(Scorer):
         features = self._checked(x)
         mean, var = self.pooled_.mean_over(features, routes)
         if self.per_task_ is not None:
-            more, unsure = self.per_task_.mean_over(self._text(features), routes)
+            more, unsure = self.per_task_.mean_over(self.features_.text(features), routes)
             mean, var = mean + more, var + unsure
         half = Z90 * np.sqrt(var)
         return np.clip(mean - half, 0.0, 1.0), np.clip(mean + half, 0.0, 1.0)
@@ -200,35 +242,25 @@ class Safe(Scorer):
         term = {"per_task": float(self.per_task_ is not None), "per_task_log_loss": gain.log_loss}
         return {"kind": c.kind, "cells": c.cells, "ece": c.ece, **term, "per_task_regret": gain.regret}
 
-    def _probability(self, mean: Floats, var: Floats) -> Floats:
-        """Turn predicted rates, which may lie outside of 0 to 1, into probabilities."""
-        return self.calibration_(expected_rate(mean, var).round(12) if self.few_ else mean)
+    def _probability(self, mean: Floats, var: Floats, changes: Mapping[int, Change]) -> Floats:
+        """Turn predicted rates, which may lie outside of 0 to 1, into probabilities, given what earlier runs change."""
+        if self.few_:
+            mean = mean.copy()
+            for i, of in changes.items():
+                mean[i] += of.shift
+            return self.calibration_(expected_rate(mean, var).round(12))
+        out = self.calibration_(mean)
+        for i, of in changes.items():
+            out[i] = Calibration()((out[i] + of.shift).round(12))
+        return out
 
-    def _text(self, features: Floats) -> Floats:
-        """Cut off the columns that mark suites."""
-        return features[:, : features.shape[1] - len(self.suites_)]
+    def _rate(self, mean: Floats) -> Floats:
+        """Turn pooled means into the success rates that they stand for, with which runs are compared."""
+        return mean if self.few_ else self.calibration_(mean)
 
     def _checked(self, x: Floats) -> Floats:
         self._require_fitted("pooled_")
-        require_dims(x, len(self.centre_))
-        return self._features(np.asarray(x, dtype=np.float64))
-
-    def _features(self, x: Floats) -> Floats:
-        # A missing text is a row of zeros: it gets the mean task's features, not those of an extreme one.
-        known = np.abs(x).max(axis=1, initial=0.0) > 0
-        features = np.where(known[:, None], (x - self.centre_) @ self.projection_, 0.0)
-        # Unlike any training text: no further out than the farthest of them, where the linear model was never seen.
-        norm = np.linalg.norm(features, axis=1, keepdims=True)
-        features *= np.minimum(1.0, self.longest_ / np.maximum(norm, 1e-300))
-        return np.hstack([features, np.zeros((len(x), len(self.suites_)))])
-
-    def _of_suites(self, features: Floats, suites: Sequence[str]) -> Floats:
-        """Mark each task's suite in its features; a suite that was not in the fit has the mean level."""
-        first = features.shape[1] - len(self.suites_)
-        for row, suite in zip(features, suites, strict=True):
-            if suite in self.suites_:
-                row[first + self.suites_.index(suite)] = 1.0
-        return features
+        return self.features_(x)
 
     # -- keeping ------------------------------------------------------------------------------------------------
 
@@ -236,19 +268,21 @@ class Safe(Scorer):
         """Give the posterior, the calibration, the cells and the settings."""
         self._require_fitted("pooled_")
         own = State(
-            {"centre": self.centre_, "projection": self.projection_},
+            {"centre": self.features_.centre, "projection": self.features_.projection},
             {
                 "caution": self.caution,
+                "memory": self.memory,
                 "cells_at_fit": self.cells_at_fit_,
                 "cells_now": self.cells_now_,
-                "suites": self.suites_,
-                "longest": self.longest_,
+                "suites": list(self.features_.suites),
+                "longest": self.features_.longest,
                 "few": self.few_,
                 "gain": self.gain_.to_dict(),
             },
         )
         parts = {"own": own, "pooled": self.pooled_.state(), "ledger": self.ledger_.state()}
-        parts["calibration"] = self.calibration_.state()
+        parts |= {"calibration": self.calibration_.state(), "likeness": self.likeness_.state()}
+        parts["index"] = self.index_.state()
         if self.belief_ is not None:
             parts["belief"] = self.belief_.state()
         if self.per_task_ is not None:
@@ -259,16 +293,22 @@ class Safe(Scorer):
     def from_state(cls, state: State) -> Self:
         """Restore the fitted scorer."""
         own = state.part("own")
-        self = cls(own.meta["caution"])
-        self.centre_, self.projection_ = own.arrays["centre"], own.arrays["projection"]
+        self = cls(own.meta["caution"], own.meta.get("memory", True))
+        arrays, suites = own.arrays, own.meta["suites"]
+        self.features_ = TaskFeatures(arrays["centre"], arrays["projection"], own.meta["longest"], tuple(suites))
         self.cells_at_fit_, self.cells_now_ = own.meta["cells_at_fit"], own.meta["cells_now"]
-        self.suites_, self.longest_ = list(own.meta["suites"]), own.meta["longest"]
         self.few_, self.gain_ = own.meta["few"], Gain(**own.meta["gain"])
         self.per_task_ = PerTask.from_state(state.part("per_task")) if "per_task" in state.meta else None
         self.belief_ = SuiteBelief.from_state(state.part("belief")) if "belief" in state.meta else None
         self.pooled_ = Pooled.from_state(state.part("pooled"), self.belief_)
         self.calibration_ = Calibration.from_state(state.part("calibration"))
         self.ledger_ = Ledger.from_state(state.part("ledger"))
+        if "index" in state.meta:
+            self.index_ = TaskIndex.from_state(state.part("index"))
+            self.likeness_ = RouteLikeness.from_state(state.part("likeness"))
+        else:  # a file of a version without memory: it knows its tasks by their ids only
+            self.index_ = TaskIndex.empty()
+            self.likeness_ = RouteLikeness(RunVariances.usual(self.pooled_.prior.variance))
         self.run_ = frozenset(self.ledger_.routes[i] for i in np.unique(self.ledger_.cells()[1]).tolist())
         return self._anchored()
 
@@ -280,18 +320,14 @@ class SafeAlone(Safe):
     listens: ClassVar[bool] = False
 
 
-def features_of(x: Floats) -> tuple[Floats, Floats]:
-    """Find centre (dims,) and projection (dims, features) of the texts: leading directions, at unit mean norm."""
-    known = x[np.abs(x).max(axis=1, initial=0.0) > 0]
-    centre = known.mean(axis=0) if len(known) else np.zeros(x.shape[1])
-    if len(known) < 2:
-        return centre, np.zeros((x.shape[1], 0))
-    centred = known - centre
-    values, vectors = np.linalg.eigh(centred.T @ centred / len(known))
-    order = np.argsort(-values, kind="stable")[:FEATURES]
-    kept = order[values[order] > 1e-9 * max(values.max(), 1e-12)]
-    directions = vectors[:, kept]
-    # An eigenvector's sign is arbitrary; fixed, so that every machine has the same features.
-    directions = directions * np.where(directions[np.abs(directions).argmax(axis=0), range(len(kept))] < 0, -1.0, 1.0)
-    norm = float(np.linalg.norm(centred @ directions, axis=1).mean())
-    return centre, np.ascontiguousarray(directions / (norm if norm > 0 else 1.0))
+def _left_out_together(keys: NDArray[np.uint64], families: Ints, task: Ints) -> Ints:
+    """Number the groups of cells that are left out of a fit together: those of a family, where there are enough.
+
+    Else texts would get the credit for what memory tells. Groups are in the order of hashes: which ones are left out
+    at a time does not depend on when the tasks came.
+    """
+    least = np.full(int(families.max(initial=-1)) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(least, families, keys)
+    by_family = least[families[task]]
+    several = len(np.unique(by_family)) >= ENOUGH
+    return np.unique(by_family if several else keys[task], return_inverse=True)[1].astype(np.int64)
