@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 import shlex
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,15 +48,21 @@ SuiteOfTask = Annotated[
     str | None,
     typer.Option("--suite", help="Where the task comes from; without a router file, whose outcomes count as own."),
 ]
+TaskId = Annotated[
+    str | None, typer.Option("--task", help="The task's id in your logs, where its text alone does not tell.")
+]
+Family = Annotated[str | None, typer.Option("--family", help="What the task is a variant of, as it was imported.")]
 Elsewhere = Annotated[
     HistorySources | None,
     typer.Option("--history", help="Without a router file, what of other suites has a say; all if not said."),
 ]
 
 
-def asked_task(text: str, suite: str | None) -> Task:
+def asked_task(text: str, suite: str | None, task_id: str | None = None, family: str | None = None) -> Task:
     """Make the task that is asked about; `-` stands for standard input."""
     task = Task.of_text(given_text(text, "the task").strip(), DEFAULT_SUITE if suite is None else suite)
+    if task_id or family:
+        task = replace(task, id=task_id or task.id, meta={"family": family} if family else {})
     if len(task.text) > TEXT_LIMIT:
         raise InputError(f"the task has {len(task.text):,} characters; the limit is {TEXT_LIMIT:,}, as in logs")
     return task

@@ -37,6 +37,10 @@ def import_logs(
     columns: Annotated[
         str, typer.Option("--map", help="Columns with names of their own: task=instance_id,score=resolved.")
     ] = "",
+    family: Annotated[
+        str | None,
+        typer.Option("--family", help="Column, or key of a task's meta, that names what tasks are variants of."),
+    ] = None,
     aliases: NamesFile = None,
     model: Annotated[str | None, typer.Option("--model", help="The model of logs that do not name it.")] = None,
     harness: Annotated[str | None, typer.Option("--harness", help="The harness of logs that do not name it.")] = None,
@@ -75,7 +79,7 @@ def import_logs(
 
     request = Request(
         suite, Names.from_toml(aliases) if aliases else Names(), _mapping(columns),
-        model=model, harness=harness, pattern=_compiled(pattern),
+        model=model, harness=harness, family=family, pattern=_compiled(pattern),
     )  # fmt: skip
     check_mapping(request.mapping)
     for path in paths:

@@ -12,9 +12,11 @@ from hmrouter.cli.asking import (
     CostWeight,
     Deny,
     Elsewhere,
+    Family,
     Pool,
     RouterFile,
     SuiteOfTask,
+    TaskId,
     asked_pool,
     asked_router,
     asked_task,
@@ -67,6 +69,8 @@ def plan(
         float | None, typer.Option("--max-cost", help="Cap on expected dollars of each attempt.")
     ] = None,
     suite: SuiteOfTask = None,
+    task_id: TaskId = None,
+    family: Family = None,
     history: Elsewhere = None,
     store: Store = DEFAULT_STORE,
     as_json: Json = False,
@@ -81,7 +85,7 @@ def plan(
 
     said = [v for v in (cost_weight, budget, target) if v is not None]
     goal, verifier = Goal(cost_weight, budget, target), VerifierErrors(false_pass, false_fail)
-    task = asked_task(text, suite)
+    task = asked_task(text, suite, task_id, family)
     loaded, untrained = asked_router(router, history, suite, store)
     made = loaded.plan(
         task,

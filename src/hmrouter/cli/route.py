@@ -13,9 +13,11 @@ from hmrouter.cli.asking import (
     CostWeight,
     Deny,
     Elsewhere,
+    Family,
     Pool,
     RouterFile,
     SuiteOfTask,
+    TaskId,
     asked_pool,
     asked_router,
     asked_task,
@@ -71,6 +73,8 @@ def route(
         str | None, typer.Option("--embedder", help="Insist on this embedder; another one in the file is refused.")
     ] = None,
     suite: SuiteOfTask = None,
+    task_id: TaskId = None,
+    family: Family = None,
     history: Elsewhere = None,
     store: Store = DEFAULT_STORE,
     top: Annotated[int, typer.Option("--top", help="How many candidates to show.")] = 5,
@@ -86,7 +90,7 @@ def route(
     from hmrouter.decide.pool import canonical_route
     from hmrouter.errors import EmbedderMismatch
 
-    task = asked_task(text, suite)
+    task = asked_task(text, suite, task_id, family)
     loaded, untrained = asked_router(router, history, suite, store, embedder or "lsa")
     if embedder is not None and embedder != loaded.embedder.name:
         raise EmbedderMismatch(
@@ -143,7 +147,9 @@ def show(decision: Decision, elsewhere: SeenElsewhere | None = None, as_json: bo
         return
     out = console()
     out.print(candidates(decision, f"Route: {decision.route}", elsewhere))
-    for line in (verdict, "; ".join(legend(decision, elsewhere))):
+    from hmrouter.decide.explanation import earlier_in_words
+
+    for line in (verdict, *earlier_in_words(decision), "; ".join(legend(decision, elsewhere))):
         if line:
             out.print(line)
     if decision.budget_per_task is not None:

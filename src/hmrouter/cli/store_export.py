@@ -28,8 +28,9 @@ from hmrouter.types import text_hash
 if TYPE_CHECKING:
     from hmrouter.types import Outcome
 
-COLUMNS = (*(field for field in FIELDS if field != "route"), EXPORT)
-"""The fields that an import reads, without `route`, which model and harness say already; and the mark of an export."""
+COLUMNS = (*(field for field in FIELDS if field not in ("route", "family")), EXPORT)
+"""The fields that an import reads, without those that others say already: `route` (model and harness) and `family`
+(meta); and the mark of an export."""
 STEP = 1000
 """Outcomes between two steps of the progress bar."""
 

@@ -127,13 +127,14 @@ def read_logs(
     mapping: Mapping[str, str] | None = None,
     model: str | None = None,
     harness: str | None = None,
+    family: str | None = None,
     notes: Notes | None = None,
 ) -> Iterator[Outcome]:
     """Read the outcomes of a log, or of all logs in a folder or archive; memory does not grow with their size.
 
     `suite` is for outcomes whose log names none, as are `model` and `harness`; `mapping` (field -> column) for tables
-    with columns of their own naming; `notes` is filled with what was ignored. What cannot be read raises a `LogError`
-    with file and line.
+    with columns of their own naming; `family` for the column, or the key of a task's meta, that names its family;
+    `notes` is filled with what was ignored. What cannot be read raises a `LogError` with file and line.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -144,8 +145,9 @@ def read_logs(
     """
     notes = Notes() if notes is None else notes
     request = Request(
-        suite, Names() if names is None else names, mapping or {}, model=model, harness=harness, notes=notes
-    )
+        suite, Names() if names is None else names, mapping or {}, model=model, harness=harness, family=family,
+        notes=notes,
+    )  # fmt: skip
     check_mapping(request.mapping)
     check_suite(path, suite, format, request.mapping)
     found = find_logs(path, format, notes, request.mapping)

@@ -100,6 +100,8 @@ class Request:
     """The model of logs that do not name it."""
     harness: str | None = None
     """The harness of logs that do not name it."""
+    family: str | None = None
+    """The column, or the key of a task's meta, that names its family."""
     pattern: re.Pattern[str] | None = None
     """Finds `(?P<model>...)` and `(?P<harness>...)` in the free-form name of a run that does not say them."""
     notes: Notes = field(default_factory=Notes)

@@ -28,6 +28,7 @@ FIELDS: Mapping[str, Field] = {
     "text": Field(("text",), coerce.text),
     "text_hash": Field(("text_hash",), coerce.name),
     "meta": Field(("meta",), coerce.meta),
+    "family": Field(("family",), coerce.name),
     "n_trials": Field(("n_trials", "trials"), coerce.trials),
     "status": Field(("status",), coerce.status),
     "cost": Field(("cost", "cost_usd"), coerce.number),

@@ -102,7 +102,7 @@ def outcomes(rows: Iterator[Row], origin: Origin, request: Request) -> Iterator[
     @lru_cache(maxsize=256)  # one entry for a table, a few for JSON lines of different shapes
     def converter(columns: tuple[str, ...]) -> Callable[[Sequence[Any]], Outcome]:
         extra = columns_from_request(columns, request)
-        binding = bind((*columns, *extra), request.mapping, origin.unread)
+        binding = bind((*columns, *extra), _with_family(request, origin), origin.unread)
         request.notes.ignore(origin.path, binding.ignored)
         return _converter(binding, origin, request, routes, tuple(extra.values()))
 
@@ -159,8 +159,10 @@ def _converter(
         if not exported:
             suite, source, run = suite or origin.suite, source or origin.source, run or origin.run
             trial = trial or origin.trial(suite, source, run, task_id, route)
+        family = cell.pop("family", "")
         if tasks is None:
-            task = Task(task_id, suite, cell.pop("text", ""), cell.pop("meta", {}), cell.pop("text_hash", ""))
+            meta = {**cell.pop("meta", {}), **({"family": family} if family else {})}
+            task = Task(task_id, suite, cell.pop("text", ""), meta, cell.pop("text_hash", ""))
         elif task_id in tasks:
             task = tasks[task_id]
         else:
@@ -169,6 +171,12 @@ def _converter(
         return Outcome(task, route, cell.pop("score"), source=source, run=run, trial=trial, **cell)
 
     return convert
+
+
+def _with_family(request: Request, origin: Origin) -> Mapping[str, str]:
+    """Add the column that the caller says names families; tasks known from elsewhere have theirs in their meta."""
+    named = request.family is not None and origin.tasks is None
+    return {**request.mapping, "family": str(request.family)} if named else request.mapping
 
 
 def _is_export(mark: Any) -> bool:

@@ -126,6 +126,8 @@ def directory_tasks(directory: Path, request: Request) -> Iterator[Task]:
         try:
             task_id = coerce.name(query.get("query_id"), "query_id")
             text, meta = coerce.text(query.get("text"), "text"), coerce.meta(query.get("meta"), "meta")
+            if request.family is not None and (family := meta.get(request.family)) is not None:
+                meta = {**meta, "family": str(family)}
             if not task_id or task_id in seen:
                 raise InputError(f"query_id {task_id!r} appears twice" if task_id else "query_id is missing")
         except InputError as error:
