@@ -21,11 +21,11 @@ COST_WEIGHT = 0.1
 def simulate(n: int) -> Steps:
     """A pool in which dearer routes are better, with the usual difficulty of tasks."""
     rng = np.random.default_rng(0)
-    routes = [Route(f"model-{i}", "codex") for i in range(n)]
+    routes = [Route(f"model-{i // 3}", f"harness-{i % 3}") for i in range(n)]
     success = rng.beta(2.0, 2.0, n)
     dollars = np.exp(3.0 * success + rng.normal(0.0, 0.7, n) - 2.0)
-    d = Difficulty()
-    return Steps.of(d.weights, d.success(routes, success), d.dollars(routes, dollars))
+    scenarios = Difficulty(ease=0.8, model=0.2, harness=0.3).scenarios(routes)
+    return Steps.of(scenarios.weights, scenarios.success(success), scenarios.dollars(dollars))
 
 
 def planned(steps: Steps) -> BestSequence | None:

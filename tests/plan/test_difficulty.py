@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.logits import sigmoid
-from hmrouter.plan.difficulty import Difficulty, passed
+from hmrouter.plan.difficulty import Difficulty, passed, passing
 from hmrouter.plan.difficulty.model import NO_DATA_SLOPE
 from hmrouter.plan.difficulty.tie import tied
-from hmrouter.types import Outcome, Route, Task
+from hmrouter.types import EarlierRuns, Outcome, Route, Task
 
 ROUTES = [Route(f"model-{i}", "codex") for i in range(6)]
 PROBABILITY = st.floats(0.0, 1.0)
@@ -34,34 +34,37 @@ def simulated(ease: np.ndarray, slopes: list[float], runs: int = 1, own: float =
 
 
 def both_fail(difficulty: Difficulty, success: np.ndarray) -> float:
-    p = difficulty.success(ROUTES[:2], success)
-    return float((1 - p[0]) * (1 - p[1]) @ difficulty.weights)
+    scenarios = difficulty.scenarios(ROUTES[:2])
+    p = scenarios.success(success)
+    return float((1 - p[0]) * (1 - p[1]) @ scenarios.weights)
 
 
 @given(st.lists(PROBABILITY, min_size=1, max_size=6), st.lists(st.floats(0.05, 6.0), min_size=6, max_size=6))
 def test_scenarios_average_to_what_the_scorer_says(success: list[float], slopes: list[float]) -> None:
     n = len(success)
     difficulty = Difficulty(slopes=dict(zip(ROUTES, slopes, strict=True)))
-    p = difficulty.success(ROUTES[:n], np.array(success))
-    assert p.shape == (n, 17)
+    scenarios = difficulty.scenarios(ROUTES[:n])
+    p = scenarios.success(np.array(success))
+    assert p.shape == (n, len(scenarios.weights))
     assert ((p >= 0) & (p <= 1)).all()
-    assert p @ difficulty.weights == pytest.approx(success, abs=1e-9)
-    assert (np.diff(p, axis=1) >= -1e-12).all()  # an easier task is never solved less
+    assert p @ scenarios.weights == pytest.approx(success, abs=1e-9)
+    assert (np.diff(p.reshape(n, 17, -1), axis=1) >= -1e-12).all()  # an easier task is never solved less
 
 
 @given(st.lists(st.floats(0.001, 100.0), min_size=1, max_size=6), st.floats(-0.5, 0.5))
 def test_costs_average_to_what_is_expected(dollars: list[float], tilt: float) -> None:
     difficulty = Difficulty(tilt=tilt)
-    cost = difficulty.dollars(ROUTES[: len(dollars)], np.array(dollars))
-    assert cost @ difficulty.weights == pytest.approx(dollars)
+    scenarios = difficulty.scenarios(ROUTES[: len(dollars)])
+    cost = scenarios.dollars(np.array(dollars))
+    assert cost @ scenarios.weights == pytest.approx(dollars)
     assert (cost > 0).all()
 
 
 def test_many_tasks_at_once_are_the_same_as_one_by_one() -> None:
     success = np.random.default_rng(0).random((5, 3))
-    whole = Difficulty().success(ROUTES[:3], success)
-    for one, alone in zip(whole, success, strict=True):
-        assert one == pytest.approx(Difficulty().success(ROUTES[:3], alone), abs=1e-12)
+    scenarios = Difficulty().scenarios(ROUTES[:3])
+    for one, alone in zip(scenarios.success(success), success, strict=True):
+        assert one == pytest.approx(scenarios.success(alone), abs=1e-11)  # each ends when all are near enough
 
 
 def test_failing_together_is_predicted_where_independence_is_far_off() -> None:
@@ -96,8 +99,8 @@ def test_tasks_that_nothing_solves_are_learned() -> None:
     ease = np.where(np.arange(400) % 2 == 0, -8.0, 2.0)
     data = simulated(ease, [1.0] * 6)
     difficulty, means = Difficulty.fit(data), data.route_means()
-    p = difficulty.success(ROUTES, means)
-    nothing = float(np.prod(1 - p, axis=0) @ difficulty.weights)
+    scenarios = difficulty.scenarios(ROUTES)
+    nothing = float(np.prod(1 - scenarios.success(means), axis=0) @ scenarios.weights)
     assert nothing == pytest.approx(0.5, abs=0.04)
 
 
@@ -113,7 +116,7 @@ def test_hard_tasks_cost_more_where_they_did() -> None:
     data = simulated(np.random.default_rng(3).normal(0.0, 1.0, 300), [2.0] * 6)
     difficulty = Difficulty.fit(data)
     assert all(tilt < -0.1 for tilt in difficulty.tilts.values())
-    cost = difficulty.dollars(ROUTES[:1], np.ones(1))[0]
+    cost = difficulty.scenarios(ROUTES[:1]).dollars(np.ones(1))[0]
     assert cost[0] > 1.0 > cost[-1]
     flat = Difficulty.fit(
         Dataset(Outcome(Task(f"t{i}"), ROUTES[0], i % 2, cost=1.0 + i, cost_is_route_mean=True) for i in range(30))
@@ -147,14 +150,14 @@ def test_soft_scores_pass_at_the_threshold_and_means_of_runs_by_their_share() ->
     assert difficulty.lift == pytest.approx(
         np.log((2.4 + 1) / (5 + 2 - 3.4)) - np.log((2.2 + 1) / (5 + 2 - 3.2))
     )  # 2.4 passes and 2.2 points of 5
-    assert difficulty.passing(np.array([0.0, 0.5, 1.0]))[[0, 2]].tolist() == [0.0, 1.0]
-    assert difficulty.passing(np.array([0.5]))[0] > 0.5
+    assert passing(np.array([0.0, 0.5, 1.0]), difficulty.lift)[[0, 2]].tolist() == [0.0, 1.0]
+    assert passing(np.array([0.5]), difficulty.lift)[0] > 0.5
 
 
 def test_scores_of_zero_and_one_are_passes_as_they_are() -> None:
     difficulty = Difficulty.fit(simulated(np.zeros(30), [1.0] * 6))
     assert difficulty.lift == 0.0
-    assert difficulty.passing(np.array([0.3])).tolist() == [0.3]
+    assert passing(np.array([0.3]), difficulty.lift).tolist() == [0.3]
 
 
 def test_without_outcomes_tasks_are_as_usual() -> None:
@@ -167,7 +170,7 @@ def test_without_outcomes_tasks_are_as_usual() -> None:
 def test_equal_outcomes_give_finite_scenarios() -> None:
     for score in (0.0, 1.0):
         difficulty = Difficulty.fit(Dataset(Outcome(Task(f"t{i}"), r, score) for i in range(5) for r in ROUTES))
-        p = difficulty.success(ROUTES, np.full(6, 0.5))
+        p = difficulty.scenarios(ROUTES).success(np.full(6, 0.5))
         assert np.isfinite(p).all()
         assert np.isfinite(list(difficulty.slopes.values())).all()
 
@@ -175,11 +178,12 @@ def test_equal_outcomes_give_finite_scenarios() -> None:
 def test_kept_and_read_back_it_says_the_same() -> None:
     fitted = Difficulty.fit(simulated(np.random.default_rng(6).normal(0.0, 1.0, 50), [1.0] * 6, runs=2))
     again, success = Difficulty.from_state(fitted.state()), np.linspace(0.1, 0.9, 6)
-    assert np.array_equal(again.success(ROUTES, success), fitted.success(ROUTES, success))
-    assert np.array_equal(again.dollars(ROUTES, success), fitted.dollars(ROUTES, success))
+    here, there = fitted.scenarios(ROUTES), again.scenarios(ROUTES)
+    assert np.array_equal(there.success(success), here.success(success))
+    assert np.array_equal(there.dollars(success), here.dollars(success))
     assert (again.likeness, again.repeated, again.lift) == (fitted.likeness, fitted.repeated, fitted.lift)
     empty = Difficulty.from_state(Difficulty().state())
-    assert np.array_equal(empty.success(ROUTES, success), Difficulty().success(ROUTES, success))
+    assert np.array_equal(empty.scenarios(ROUTES).success(success), Difficulty().scenarios(ROUTES).success(success))
 
 
 def test_a_second_fit_is_identical_and_does_not_depend_on_the_order_of_outcomes() -> None:
@@ -202,3 +206,55 @@ def test_the_tie_meets_steep_slopes_and_extreme_rates() -> None:
     shape = np.array([[-40.0, 0.0, 40.0]])
     for p in (1e-8, 0.2, 0.5, 1.0 - 1e-8):
         assert float(tied(shape, np.array([0.3, 0.4, 0.3]), np.array([p]))[0] @ [0.3, 0.4, 0.3]) == pytest.approx(p)
+
+
+GRID = [Route(f"model-{m}", f"harness-{h}") for m in range(3) for h in range(3)]
+
+
+def suited(model: float, harness: float, tasks: int = 800, seed: int = 0) -> Dataset:
+    """Outcomes on a grid of models and harnesses, of tasks that suit some of them; the numbers are sds of logits."""
+    rng = np.random.default_rng(seed)
+    outcomes = []
+    for i in range(tasks):
+        ease, of_model, of_harness = rng.normal(), model * rng.normal(size=3), harness * rng.normal(size=3)
+        for j, route in enumerate(GRID):
+            p = sigmoid(np.array(1.5 * ease + of_model[j // 3] + of_harness[j % 3]))
+            outcomes.append(Outcome(Task(f"t{i}"), route, float(rng.random() < p)))
+    return Dataset(outcomes)
+
+
+def after_a_failure(difficulty: Difficulty, success: float = 0.5) -> tuple[float, float, float]:
+    """Success of a route with the same model, one with the same harness and one with neither, when the first failed."""
+    scenarios = difficulty.scenarios(GRID)
+    p = scenarios.success(np.full(len(GRID), success))
+    failed = (1.0 - p[0]) * scenarios.weights
+    same_model, same_harness, neither = (float(p[j] @ failed / failed.sum()) for j in (1, 3, 4))
+    return same_model, same_harness, neither
+
+
+def test_a_failure_tells_more_of_what_shares_a_model_or_a_harness() -> None:
+    data = suited(model=1.5, harness=0.0)
+    same_model, same_harness, neither = after_a_failure(Difficulty.fit(data))
+    score = np.asarray(data.matrix().filled(np.nan))
+    failed = score[:, 0] == 0.0
+    assert same_model == pytest.approx(score[failed, 1].mean(), abs=0.06)
+    assert neither == pytest.approx(score[failed, 4].mean(), abs=0.06)
+    assert same_model < same_harness - 0.05
+    assert same_harness == pytest.approx(neither, abs=0.03)
+    by_harness = after_a_failure(Difficulty.fit(suited(model=0.0, harness=1.5)))
+    assert by_harness[1] < by_harness[0] - 0.05
+    alike = after_a_failure(Difficulty.fit(suited(model=0.0, harness=0.0)))
+    assert max(alike) - min(alike) < 0.03
+
+
+def test_earlier_runs_say_how_hard_the_task_is() -> None:
+    scenarios = Difficulty(ease=0.7, model=0.3, harness=0.3).scenarios(GRID)
+    usual = np.full(len(GRID), 0.5)
+    before = scenarios.success(usual)
+    for score, sign in ((0.0, -1.0), (1.0, 1.0)):
+        known = scenarios.given(GRID, usual, [EarlierRuns(GRID[0], 2.0, score)])
+        change = before @ known.weights - before @ scenarios.weights
+        assert (sign * change > 0.0).all()
+        assert sign * change[0] > sign * change[1] > sign * change[4]  # itself, its model's, neither's
+    of_family = [EarlierRuns(GRID[0], 2.0, 0.0, like=True)]
+    assert scenarios.given(GRID, usual, of_family).weights is scenarios.weights  # another task may be easier

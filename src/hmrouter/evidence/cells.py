@@ -37,6 +37,11 @@ class Cells:
         """`fade`, or None where nothing has faded and so nothing needs to be weighted."""
         return None if (self.fade == 1.0).all() else self.fade
 
+    def and_(self, others: Cells) -> Cells:
+        """Put other cells behind these."""
+        pairs = ((getattr(self, f.name), getattr(others, f.name)) for f in fields(self))
+        return Cells(*(np.concatenate(pair) for pair in pairs))
+
     def take(self, which: Array) -> Cells:
         """Take the cells at these positions (indices or a mask)."""
         return Cells(*(getattr(self, f.name)[which] for f in fields(self)))

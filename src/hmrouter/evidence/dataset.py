@@ -213,8 +213,32 @@ class Dataset:
 
     def keep(self, which: Bools) -> Dataset:
         """Keep only these cells (a mask); tasks and routes stay, as not yet run."""
+        return self.with_cells(self.cells.take(which))
+
+    def with_cells(self, cells: Cells) -> Dataset:
+        """Give the same tasks and routes other cells, sorted by task and route."""
         new = object.__new__(Dataset)
-        new._set(self.tasks, self.routes, self.cells.take(which), self.ignored, self.half_life)
+        new._set(self.tasks, self.routes, cells, self.ignored, self.half_life)
+        return new
+
+    def with_tasks(self, change: Callable[[Task], Task]) -> Dataset:
+        """Change what is said of the tasks; each stays the task that it is, by suite and id."""
+        new = object.__new__(Dataset)
+        new._set(tuple(map(change, self.tasks)), self.routes, self.cells, self.ignored, self.half_life)
+        return new
+
+    def joined(self, other: Dataset) -> Dataset:
+        """Put other tasks beside these, on the same routes."""
+        keys = [t.key for t in (*self.tasks, *other.tasks)]
+        order, rank = _sorted_order(keys)
+        tasks = (*self.tasks, *other.tasks)
+        cells = self.cells.and_(replace(other.cells, task=other.cells.task + len(self.tasks)))
+        cells = replace(cells, task=rank[cells.task])
+        new = object.__new__(Dataset)
+        new._set(
+            tuple(tasks[i] for i in order), self.routes, cells.take(np.lexsort((cells.route, cells.task))),
+            Counter(self.ignored) + Counter(other.ignored), self.half_life,
+        )  # fmt: skip
         return new
 
     def splits(self, n: int = 5, seed: int = 0, train: float = TRAINING_SHARE) -> list[Split]:

@@ -11,7 +11,7 @@ import numpy as np
 from hmrouter.costs import Cost
 from hmrouter.decide.policy import Policy
 from hmrouter.decide.uncertainty import square_root
-from hmrouter.plan.difficulty import Difficulty
+from hmrouter.plan.difficulty import Difficulty, Scenarios
 from hmrouter.plan.goal import Goal
 from hmrouter.plan.search import LEAST_WEIGHT
 from hmrouter.plan.steps import Steps
@@ -52,16 +52,22 @@ class Planner:
         order = ranking.order.tolist()  # the policy's: a tie between sequences goes to what it would choose
         routes, costs = [self.routes[j] for j in order], [self.costs[j] for j in order]
         success = said.success[0, order]
-        steps = self._steps(routes, success, costs, verifier, attempts)
+        scenarios = self.difficulty.scenarios(routes)
+        if earlier := said.earlier.get(0):
+            before = self.scorer.predict(x[None, :], self.routes).success[0, order]
+            scenarios = scenarios.given(routes, before, earlier)
+        steps = self._steps(scenarios, routes, success, costs, verifier, attempts)
         promised = goal.budget is not None or goal.target is not None or np.array_equal(success, merit[order])
-        seen = steps if promised else self._steps(routes, merit[order], costs, verifier, attempts)
+        seen = steps if promised else self._steps(scenarios, routes, merit[order], costs, verifier, attempts)
         found = goal.serve(seen, attempts)
         chosen = [routes[i] for i in found.routes]
         priced = [all(costs[j].dollars is not None for j in found.routes[: i + 1]) for i in range(len(chosen))]
         bounded = [all(costs[j].interval is not None for j in found.routes[: i + 1]) for i in range(len(chosen))]
         own = list(dict.fromkeys(found.routes))
         cov = None if said.joint is None else said.joint(0, [order[j] for j in own])
-        spans = self._intervals(cov, chosen, success[list(found.routes)], [costs[i] for i in found.routes], verifier)
+        spans = self._intervals(
+            scenarios.of(own), cov, chosen, success[list(found.routes)], [costs[i] for i in found.routes], verifier
+        )
         prefixes = steps.prefixes(found.routes)
         made = tuple(
             Attempt(
@@ -78,16 +84,23 @@ class Planner:
         )  # fmt: skip
 
     def _steps(
-        self, routes: Sequence[Route], success: Floats, costs: Sequence[Cost], verifier: VerifierErrors, attempts: int
+        self,
+        scenarios: Scenarios,
+        routes: Sequence[Route],
+        success: Floats,
+        costs: Sequence[Cost],
+        verifier: VerifierErrors,
+        attempts: int,
     ) -> Steps:
         most = np.array([attempts if r in self.difficulty.repeated else 1 for r in routes], dtype=np.int64)
         return Steps.of(
-            self.difficulty.weights, self.difficulty.success(routes, success),
-            self.difficulty.dollars(routes, _dollars(costs)), verifier, most, self.difficulty.likeness,
+            scenarios.weights, scenarios.success(success), scenarios.dollars(_dollars(costs)), verifier, most,
+            self.difficulty.likeness,
         )  # fmt: skip
 
     def _intervals(
         self,
+        scenarios: Scenarios,
         cov: Floats | None,
         routes: Sequence[Route],
         success: Floats,
@@ -96,7 +109,8 @@ class Planner:
     ) -> list[tuple[tuple[float, float] | None, tuple[float, float] | None]]:
         """Give the 90% intervals of success and cost of each prefix, from draws of the scorer's and the costs' errors.
 
-        `cov`: the covariance of the distinct routes' success rates, in the order of their first attempts.
+        `scenarios` and `cov`, the covariance of success rates: of the distinct routes, in the order of their first
+        attempts.
         """
         own = list(dict.fromkeys(routes))
         if cov is None:
@@ -107,14 +121,14 @@ class Planner:
         normal = np.concatenate([normal, -normal])
         moved = normal[:, : len(own)] @ square_root(cov)
         drawn = np.clip(success[first] + moved, 0.001, 0.999)
-        p = self.difficulty.success(own, drawn, within=1e-5)  # (draws, routes, nodes)
+        p = scenarios.success(drawn, within=1e-5)  # (draws, routes, scenarios)
         spread = np.array([_log_sd(costs[i]) for i in first])
         factor = np.exp(spread * normal[:, len(own) :] - spread**2 / 2.0)  # (draws, routes)
-        dollars = self.difficulty.dollars(own, _dollars([costs[i] for i in first]))
+        dollars = scenarios.dollars(_dollars([costs[i] for i in first]))
         # The draws lie side by side along the axis of scenarios.
-        n, flat = len(self.difficulty.weights), (len(own), -1)
+        n, flat = len(scenarios.weights), (len(own), -1)
         steps = Steps.of(
-            np.tile(self.difficulty.weights, DRAWS), p.transpose(1, 0, 2).reshape(flat),
+            np.tile(scenarios.weights, DRAWS), p.transpose(1, 0, 2).reshape(flat),
             (factor.T[:, :, None] * dollars[:, None, :]).reshape(flat), verifier,
             np.full(len(own), len(routes), dtype=np.int64), self.difficulty.likeness,
         )  # fmt: skip

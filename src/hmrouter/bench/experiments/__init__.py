@@ -20,6 +20,7 @@ EXPERIMENTS = Registry(
         "overhead": "hmrouter.bench.experiments.overhead:Overhead",
         "plan": "hmrouter.bench.experiments.plan:Plans",
         "probe": "hmrouter.bench.experiments.probe:Probe",
+        "recurring": "hmrouter.bench.experiments.recurring:Recurring",
         "representations": "hmrouter.bench.experiments.representations:Representations",
         "routing": "hmrouter.bench.experiments.routing:Routing",
         "sparse": "hmrouter.bench.experiments.sparse:Sparse",
@@ -30,7 +31,7 @@ EXPERIMENTS = Registry(
 
 PAPER_ORDER = (
     "transfer", "routing", "cost", "unseen", "fewshot", "heldout", "forecast", "representations", "interaction",
-    "overhead", "sparse", "mixed", "plan", "probe",
+    "overhead", "sparse", "recurring", "mixed", "plan", "probe",
 )  # fmt: skip
 """As the paper shows them, ours last."""
 

@@ -55,22 +55,26 @@ def level(rows: Sequence[Row], method: str, **where: Any) -> float | None:
     return mean_of(benchmark_means(known(rows, ACCURACY, **where), ACCURACY, method, 100.0).values())
 
 
-def differences(rows: Sequence[Row], method: str, to: str = "fixed", **where: Any) -> dict[str, list[float]]:
-    """Per benchmark, points of normalised accuracy of a method above another on the same splits."""
+def differences(
+    rows: Sequence[Row], method: str, to: str = "fixed", key: str = ACCURACY, **where: Any
+) -> dict[str, list[float]]:
+    """Per benchmark, points of (normalised) accuracy of a method above another on the same splits."""
     out: dict[str, list[float]] = {}
-    matching = known(rows, ACCURACY, **where)
-    base = {(r["benchmark"], r["split"]): r[ACCURACY] for r in matching if r["method"] == to}
+    matching = known(rows, key, **where)
+    base = {(r["benchmark"], r["split"]): r[key] for r in matching if r["method"] == to}
     for r in matching:
         place = (r["benchmark"], r["split"])
         if r["method"] == method and place in base:
-            out.setdefault(r["benchmark"], []).append(100.0 * (r[ACCURACY] - base[place]))
+            out.setdefault(r["benchmark"], []).append(100.0 * (r[key] - base[place]))
     return out
 
 
-def overall_difference(rows: Sequence[Row], method: str, to: str = "fixed", **where: Any) -> Interval | None:
+def overall_difference(
+    rows: Sequence[Row], method: str, to: str = "fixed", key: str = ACCURACY, **where: Any
+) -> Interval | None:
     """The mean difference over benchmarks with its interval; None if a benchmark is missing."""
-    found = differences(rows, method, to, **where)
-    everywhere = distinct(known(rows, ACCURACY, **where), "benchmark")
+    found = differences(rows, method, to, key, **where)
+    everywhere = distinct(known(rows, key, **where), "benchmark")
     return benchmark_interval(found) if found and found.keys() == set(everywhere) else None
 
 

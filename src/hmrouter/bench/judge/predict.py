@@ -19,7 +19,7 @@ from hmrouter.features.cache import VectorCache, embed_cached
 from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.scorers.base import Scorer, Training
 from hmrouter.state import Floats
-from hmrouter.types import Route
+from hmrouter.types import Route, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def predict(method: str | Scorer, training: Training, x_test: Floats, test: Data
     """Fit a method and ask it about the test tasks; scores that are not finite are refused."""
     scorer = scorer_of(method)
     seconds = timed_fit(scorer, training)
-    found = ask(scorer, x_test, test.routes, seconds)
+    found = ask(scorer, x_test, test.routes, test.tasks, seconds)
     if not (np.isfinite(found.merit).all() and np.isfinite(found.success).all()):
         raise HMRouterError(f"the scorer {scorer.name!r} gave scores that are not finite numbers")
     return found
@@ -72,9 +72,11 @@ def timed_fit(scorer: Scorer, training: Training) -> float:
     return time.perf_counter() - start
 
 
-def ask(scorer: Scorer, x: Floats, routes: Sequence[Route], fit_seconds: float = 0.0) -> Predictions:
-    """Ask a fitted scorer about tasks with vectors x."""
-    said = scorer.predict(x, routes)
+def ask(
+    scorer: Scorer, x: Floats, routes: Sequence[Route], tasks: Sequence[Task] = (), fit_seconds: float = 0.0
+) -> Predictions:
+    """Ask a fitted scorer about tasks with vectors x; `tasks`, if it may remember them."""
+    said = scorer.predict_tasks(x, routes, tasks) if tasks else scorer.predict(x, routes)
     return Predictions(said.merit, said.success, fit_seconds, scorer)
 
 

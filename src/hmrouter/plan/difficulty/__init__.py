@@ -2,5 +2,6 @@
 
 from hmrouter.plan.difficulty.cells import passed
 from hmrouter.plan.difficulty.model import Difficulty
+from hmrouter.plan.difficulty.scenarios import Scenarios, passing
 
-__all__ = ["Difficulty", "passed"]
+__all__ = ["Difficulty", "Scenarios", "passed", "passing"]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hmrouter.evidence.cells import Cells
 from hmrouter.logits import logit
+from hmrouter.scorers.safe.memory.variances import RunVariances
 from hmrouter.state import Array, Floats
+from hmrouter.types import Route
 
 THRESHOLD = 0.5
 """A single run passes with this score or more; the mean of several runs is the share of them that pass."""
@@ -61,3 +65,15 @@ def run_likeness(cells: Cells, p: Floats, posterior: Floats) -> float:
     here, mean = posterior[cells.task[twice]], p[cells.route[twice]]
     spread = (here * mean * (1.0 - mean)).sum()
     return float(np.clip((both.sum() - (here * mean**2).sum()) / max(spread, 1e-12), 0.0, 1.0))
+
+
+def shared_parts(cells: Cells, y: Floats, routes: Sequence[Route]) -> tuple[float, float, float]:
+    """Split what two routes have in common on a task: its ease, what suits their model, what suits their harness.
+
+    The variances are scaled so that two different routes on one task have on average a covariance of 1. What all of
+    them share is the task's ease, whatever it comes from.
+    """
+    shares, same_model, same_harness = RunVariances.of_cells(cells, y, routes)
+    model, harness = shares.model * (same_model < 1.0), shares.harness * (same_harness < 1.0)
+    total = shares.task + same_model * model + same_harness * harness
+    return shares.task / total, model / total, harness / total

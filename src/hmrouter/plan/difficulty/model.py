@@ -17,10 +17,10 @@ from typing import Any, Self
 import numpy as np
 
 from hmrouter.evidence.dataset import Dataset
-from hmrouter.logits import logit, sigmoid
-from hmrouter.plan.difficulty.cells import THRESHOLD, cost_tilts, pass_lift, passed, run_likeness
+from hmrouter.logits import sigmoid
+from hmrouter.plan.difficulty.cells import THRESHOLD, cost_tilts, pass_lift, passed, run_likeness, shared_parts
 from hmrouter.plan.difficulty.em import NODES, estimate, normal_nodes
-from hmrouter.plan.difficulty.tie import EXACT, tied
+from hmrouter.plan.difficulty.scenarios import Scenarios, signs
 from hmrouter.scorers.safe.calibration import too_few
 from hmrouter.state import Floats, State
 from hmrouter.types import Route
@@ -37,8 +37,9 @@ class Difficulty:
 
     Each node is one such scenario. Without a fit, tasks are as difficult as in a usual suite.
 
-    >>> easy_or_hard = Difficulty().success([Route("gpt-5", "codex")], np.array([0.6]))
-    >>> easy_or_hard.shape, round(float(easy_or_hard[0] @ Difficulty().weights), 6)
+    >>> scenarios = Difficulty().scenarios([Route("gpt-5", "codex")])
+    >>> easy_or_hard = scenarios.success(np.array([0.6]))
+    >>> easy_or_hard.shape, round(float(easy_or_hard[0] @ scenarios.weights), 6)
     ((1, 17), 0.6)
     """
 
@@ -57,6 +58,12 @@ class Difficulty:
     """How much alike two runs of one route on one task are beyond the task's difficulty: 0 not at all, 1 the same."""
     repeated: frozenset[Route] = frozenset()
     """Routes with enough repeated runs to know what trying again is worth."""
+    ease: float = 1.0
+    """The variance of what makes a task easy for all routes alike, whatever their model and harness."""
+    model: float = 0.0
+    """The variance of what suits a model on a task. `ease`, `model` and `harness` are such that two routes of the
+    training tasks have on average a covariance of 1, which the slopes were learned with."""
+    harness: float = 0.0
 
     @classmethod
     def fit(cls, data: Dataset, threshold: float = THRESHOLD) -> Self:
@@ -73,34 +80,30 @@ class Difficulty:
         usual = float(np.average(slope, weights=np.bincount(cells.route, minlength=len(slope))))
         tilts, tilt = cost_tilts(cells, posterior @ sigmoid(usual * nodes), len(slope))
         p = sigmoid(slope[:, None] * nodes + level[:, None])
+        parts = shared_parts(cells, y, data.routes)
         often = np.bincount(cells.route[cells.trials > 1], minlength=len(slope)) >= REPEATED_CELLS
         return cls(
             nodes, weights, dict(zip(data.routes, slope.tolist(), strict=True)), usual,
             dict(zip(data.routes, tilts.tolist(), strict=True)), tilt, pass_lift(cells, y),
             run_likeness(cells, p, posterior),
             frozenset(r for r, enough in zip(data.routes, often, strict=True) if enough),
+            *parts,
         )  # fmt: skip
 
-    def success(self, routes: Sequence[Route], success: Floats, within: float = EXACT) -> Floats:
-        """Spread predicted `success` (..., routes) over the nodes: (..., routes, nodes), with that mean.
-
-        Of soft scores, the mean is `passing(success)`.
-        """
+    def scenarios(self, routes: Sequence[Route]) -> Scenarios:
+        """Lay out what may come of a task on these routes, the most important ones first."""
         slopes = np.array([self.slopes.get(r, self.slope) for r in routes])
-        return tied(slopes[:, None] * self.nodes, self.weights, self.passing(success), within)
-
-    def passing(self, success: Floats) -> Floats:
-        """Turn an expected score into the probability that a run passes."""
-        if not self.lift:
-            return success
-        inner = np.clip(success, 1e-9, 1.0 - 1e-9)
-        return np.where(inner == success, sigmoid(logit(inner) + self.lift), success)
-
-    def dollars(self, routes: Sequence[Route], dollars: Floats) -> Floats:
-        """Spread expected `dollars` (routes,) over the nodes: (routes, nodes), with that mean."""
         tilts = np.array([self.tilts.get(r, self.tilt) for r in routes])
+        columns, n = signs(routes)
+        none = np.zeros(n)
+        parts = (("model", np.sqrt(self.model)), ("harness", np.sqrt(self.harness)))
+        suits = [sum(sd * columns.get((kind, getattr(r, kind)), none) for kind, sd in parts) for r in routes]
+        ease = np.sqrt(self.ease) * self.nodes[None, :, None] + np.reshape(suits, (len(routes), 1, n))
         factor = np.exp(tilts[:, None] * sigmoid(self.slope * self.nodes))
-        return dollars[:, None] * factor / (factor @ self.weights)[:, None]
+        return Scenarios(
+            np.repeat(self.weights / n, n), (slopes[:, None, None] * ease).reshape(len(routes), -1),
+            np.repeat(factor / (factor @ self.weights)[:, None], n, axis=1), self.lift,
+        )  # fmt: skip
 
     def state(self) -> State:
         """Return the arrays and numbers that a router file keeps."""
@@ -109,6 +112,7 @@ class Difficulty:
         meta: dict[str, Any] = {
             "routes": [str(r) for r in routes], "repeated": sorted(str(r) for r in self.repeated),
             "slope": self.slope, "tilt": self.tilt, "lift": self.lift, "likeness": self.likeness,
+            "parts": [self.ease, self.model, self.harness],
         }  # fmt: skip
         return State({"weights": self.weights, "routes": np.array(columns).reshape(-1, 2)}, meta)
 
@@ -117,6 +121,7 @@ class Difficulty:
         """Restore the difficulty that `state` described."""
         routes = [Route.parse(r) for r in state.meta["routes"]]
         slopes, tilts = state.arrays["routes"].T.tolist()
+        ease, model, harness = map(float, state.meta.get("parts", (1.0, 0.0, 0.0)))  # files of the first versions
         if state.arrays["weights"].shape != (NODES,):
             raise ValueError(f"difficulty has {state.arrays['weights'].shape} weights, not {NODES}")
         return cls(
@@ -124,4 +129,5 @@ class Difficulty:
             tilts=dict(zip(routes, tilts, strict=True)), slope=float(state.meta["slope"]),
             tilt=float(state.meta["tilt"]), lift=float(state.meta["lift"]), likeness=float(state.meta["likeness"]),
             repeated=frozenset(Route.parse(r) for r in state.meta["repeated"]),
+            ease=ease, model=model, harness=harness,
         )  # fmt: skip

@@ -69,7 +69,7 @@ def probed(
             if scorer.refit_due:
                 scorer = scorer.refitted()
         known_tasks |= {int(data.cells.task[c]) for c in new}
-        yield ask(scorer, x_test, split.test.routes, seconds)
+        yield ask(scorer, x_test, split.test.routes, split.test.tasks, seconds)
 
 
 def mask_of(data: Dataset, routes: Sequence[Route]) -> NDArray[np.bool_]:

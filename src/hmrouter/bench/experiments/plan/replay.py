@@ -18,7 +18,7 @@ import numpy as np
 from hmrouter.bench.judge.choices import dense, tie_order
 from hmrouter.bench.judge.predict import ask
 from hmrouter.evidence.dataset import Dataset
-from hmrouter.plan.difficulty import Difficulty, passed
+from hmrouter.plan.difficulty import Difficulty, Scenarios, passed, passing
 from hmrouter.plan.goal import Goal
 from hmrouter.plan.steps import Steps
 from hmrouter.plan.verifier import VerifierErrors
@@ -79,8 +79,16 @@ class Outlook:
         return np.flatnonzero(self.available.any(axis=1)).tolist()
 
     @cached_property
-    def _scenarios(self) -> Floats:
-        return self.difficulty.success(self.test.routes, self.merit)
+    def _scenarios(self) -> Scenarios:
+        """What may come of a task; of the routes, the best ones first."""
+        best = np.argsort(-self.merit.mean(axis=0), kind="stable")
+        back = np.argsort(best, kind="stable")
+        return self.difficulty.scenarios([self.test.routes[j] for j in best.tolist()]).of(back.tolist())
+
+    @cached_property
+    def _success(self) -> Floats:
+        """Success in each scenario, (tasks, routes, scenarios)."""
+        return self._scenarios.success(self.merit, within=1e-9)
 
     @cached_property
     def _trials(self) -> Floats:
@@ -98,7 +106,7 @@ class Outlook:
         out: dict[float, Sequences] = {weight: [] for weight in cost_weights}
         for i in self.judged:
             routes = np.array([j for j in self.order if self.available[i, j]])
-            p, dollars = self.difficulty.passing(self.merit[i, routes]), self.dollars[routes]
+            p, dollars = passing(self.merit[i, routes], self.difficulty.lift), self.dollars[routes]
             steps = self._steps(method, i, routes, verifier)
             for weight in cost_weights:
                 if method == "plan_by_ratio":
@@ -138,12 +146,12 @@ class Outlook:
     def _steps(self, method: str, task: int, routes: Ints, verifier: VerifierErrors) -> Steps:
         d = self.difficulty
         if method == "plan_independent":
-            p = d.passing(self.merit[task, routes])
+            p = passing(self.merit[task, routes], d.lift)
             return Steps.of(np.ones(1), p[:, None], self.dollars[routes, None], verifier)
         again = np.array([self.test.routes[j] in d.repeated for j in routes])
         most = np.where(again, np.clip(self._trials[task, routes], 1, ATTEMPTS), 1).astype(np.int64)
-        dollars = d.dollars([self.test.routes[j] for j in routes], self.dollars[routes])
-        return Steps.of(d.weights, self._scenarios[task, routes], dollars, verifier, most, d.likeness)
+        dollars = self._scenarios.of(routes.tolist()).dollars(self.dollars[routes])
+        return Steps.of(self._scenarios.weights, self._success[task, routes], dollars, verifier, most, d.likeness)
 
 
 def _by_ratio(p: Floats, dollars: Floats, cost_weight: float) -> list[int]:

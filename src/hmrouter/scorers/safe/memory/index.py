@@ -33,6 +33,8 @@ class Relatives:
 
     same: tuple[int, ...] = ()
     family: tuple[int, ...] = ()
+    share: float = 0.0
+    """The family's share of its suite: what holds for all of a suite the pooled model says already."""
 
 
 class TaskIndex:
@@ -48,8 +50,10 @@ class TaskIndex:
         self._near = near
         order = np.argsort(self._family, kind="stable")
         self._members = self._family[order], order
-        # What came after: task -> suite and family; label of a text or a family -> tasks.
+        self._sizes = dict(zip(*(a.tolist() for a in np.unique(self._suite, return_counts=True)), strict=True))
+        # What came after: task -> suite and family; suite -> tasks; label of a text or a family -> tasks.
         self._new = IntMap[tuple[int, int]]()
+        self._more_sizes = IntMap[int]()
         self._more_texts, self._more_members = IntMap[tuple[int, ...]](), IntMap[tuple[int, ...]]()
 
     @classmethod
@@ -79,6 +83,7 @@ class TaskIndex:
         new._near, number = self._near.with_text(task.text, group)
         label = _named(task) if task.family else _near(number)
         new._new = self._new.put(at, (group, label))
+        new._more_sizes = self._more_sizes.put(group, (self._more_sizes.get(group) or 0) + 1)
         new._more_members = self._more_members.put(label, (*(self._more_members.get(label) or ()), at))
         if (text := _text(task)) is not None:
             new._more_texts = self._more_texts.put(text, (*(self._more_texts.get(text) or ()), at))
@@ -102,7 +107,8 @@ class TaskIndex:
             labels |= {_near(number) for number in self._near.find(task.text, suite)[:1]}
         family = [i for label in sorted(labels) for i in self._in_family(label)] + like
         own = set(same)
-        return Relatives(tuple(same), tuple(dict.fromkeys(i for i in family if i not in own))[:MOST])
+        others = tuple(dict.fromkeys(i for i in family if i not in own))
+        return Relatives(tuple(same), others[:MOST], self._share(others))
 
     def families(self, tasks: int) -> Ints:
         """Number the families of the first `tasks` tasks, (tasks,): the same number for tasks of one family."""
@@ -133,6 +139,14 @@ class TaskIndex:
         """Restore the index that gave this state."""
         a, near = state.part("own").arrays, NearTexts.from_state(state.part("near"))
         return cls(a["suites"].tolist(), a["suite"], a["family"], a["texts"], a["tasks"], near)
+
+    def _share(self, tasks: Sequence[int]) -> float:
+        """Tell which share of its suite a family is, by the suite of its first task."""
+        if not tasks:
+            return 0.0
+        suite = self._of(tasks[0])[0]
+        of_suite = self._sizes.get(suite, 0) + (self._more_sizes.get(suite) or 0)
+        return min(len(tasks) / max(of_suite, 1), 1.0)
 
     def _of(self, task: int) -> tuple[int, int]:
         """Give the place of a task's suite and the label of its family."""

@@ -30,6 +30,8 @@ class EarlierCells:
     """Vectors of the tasks that they are of, (cells, dims)."""
     task: Ints
     """A number per cell, the same for cells of one task: 0 for the task itself."""
+    share: float = 0.0
+    """The share of the suite that is of the task's family."""
 
     @classmethod
     def of(cls, relatives: Relatives, ledger: Ledger) -> Self | None:
@@ -44,7 +46,23 @@ class EarlierCells:
         if not rows:
             return None
         routes, score, runs, vectors, numbers = zip(*rows, strict=True)
-        return cls(routes, np.array(score), np.array(runs), np.array(vectors), np.array(numbers, dtype=np.int64))
+        return cls(
+            routes,
+            np.array(score),
+            np.array(runs),
+            np.array(vectors),
+            np.array(numbers, dtype=np.int64),
+            relatives.share,
+        )
+
+    def alike(self, likeness: float) -> tuple[Floats, Floats]:
+        """Say how alike the cells' tasks are to the task itself, (cells,), and to each other, (cells, cells).
+
+        What a family has in common beyond its suite is the less, the more of the suite it is.
+        """
+        part = likeness * (1.0 - self.share)
+        between = np.where(np.equal.outer(self.task, self.task), 1.0, part)
+        return np.where(self.task == 0, 1.0, part), between
 
     @property
     def summary(self) -> tuple[EarlierRuns, ...]:
@@ -84,8 +102,7 @@ def change(
 
     `rate` turns pooled means into the success rates that were expected of the cells.
     """
-    same_as_asked = np.where(cells.task == 0, 1.0, likeness.variances.likeness)
-    alike = np.where(np.equal.outer(cells.task, cells.task), 1.0, likeness.variances.likeness)
+    same_as_asked, alike = cells.alike(likeness.variances.likeness)
     between = alike * likeness.cov(cells.routes, cells.routes)
     between[np.diag_indices_from(between)] += likeness.variances.noise / np.maximum(cells.runs, 1e-9)
     with_cells = same_as_asked * likeness.cov(routes, cells.routes)  # (routes, cells)
@@ -107,7 +124,7 @@ def joint(
 ) -> Floats:
     """Compute the covariance of some routes' success rates on the task, given the earlier runs."""
     some, weights, cells = [routes[i] for i in which], of.weights[list(which)], of.cells
-    same_as_asked = np.where(cells.task == 0, 1.0, likeness.variances.likeness)
+    same_as_asked, _ = cells.alike(likeness.variances.likeness)
     left = likeness.cov(some, some) - weights @ (same_as_asked * likeness.cov(some, cells.routes)).T
     effects, theirs = pooled.effects(some), pooled.effects(cells.routes)
     here = np.broadcast_to(x, (len(some), len(x)))

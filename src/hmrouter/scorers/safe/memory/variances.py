@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from hmrouter.evidence.cells import Cells
 from hmrouter.state import Array, Floats, Ints
 from hmrouter.types import Route
 
@@ -28,6 +29,8 @@ PRIOR_TASKS = 20.0
 """The number of tasks that the shares above count as."""
 LEAST = {"task": 0.1, "model": 0.1, "harness": 0.1, "pair": 0.3}
 """No variance is estimated below this part of the prior's: a few tasks may show none by chance."""
+MOST_OF_SUITE = 0.5
+"""A family that is a larger part of all tasks shows nothing: what it has in common the pooled model has learned."""
 BEFORE = 0.25
 """The variance of a single run of which nothing is known: success and failure are as likely."""
 WHOLE = 1e-6
@@ -101,6 +104,20 @@ class RunVariances:
                 noise = max(left - pair, 0.05 * scale)
         return cls(tasks, models, harnesses, max(pair, LEAST["pair"] * usual.pair), noise, likeness)
 
+    @classmethod
+    def of_cells(cls, cells: Cells, score: Floats, routes: Sequence[Route]) -> tuple[Self, float, float]:
+        """Learn from what the means of the routes leave of the scores of cells.
+
+        Also tell which share of the pairs of cells of one task have the same model, and the same harness.
+        """
+        n = np.bincount(cells.route, minlength=len(routes))
+        mean = np.bincount(cells.route, weights=score, minlength=len(routes)) / np.maximum(n, 1)
+        rest, alone = score - mean[cells.route], np.arange(int(cells.task.max(initial=-1)) + 1)
+        learned = cls.learn(rest, score, np.maximum(cells.trials, 1.0), cells.task, cells.route, routes, alone)
+        parts = (_pairs(cells.task, _codes(routes, part)[cells.route]) for part in (_model, _harness))
+        counts = [_products(rest, group, cells.task).count for group in (cells.task, *parts)]
+        return learned, counts[1] / max(counts[0], 1.0), counts[2] / max(counts[0], 1.0)
+
     @property
     def cell(self) -> float:
         """The variance of a cell around its prediction, without noise."""
@@ -138,17 +155,17 @@ def _products(rest: Floats, group: Ints, task: Ints) -> _Moment:
 
 def _across_family(rest: Floats, task: Ints, route: Ints, family: Ints) -> tuple[_Moment, _Moment] | None:
     """Sum products between different tasks of a family: of the same route, and of different ones; None without any."""
-    of = family[task]
-    sizes = np.bincount(family[np.unique(task)], minlength=int(family.max(initial=0)) + 1)
-    several = sizes[of] > 1
+    of, tasks = family[task], np.unique(task)
+    sizes = np.bincount(family[tasks], minlength=int(family.max(initial=0)) + 1)
+    several = (sizes[of] > 1) & (sizes[of] <= MOST_OF_SUITE * len(tasks))
     if not several.any():
         return None
     rest, task, route, of = rest[several], task[several], route[several], of[several]
     of_route = _pairs(of, route)
     anyone = _squares(rest, of).less(_squares(rest, task))
     same = _squares(rest, of_route).less(_squares(rest, _pairs(of_route, task)))
-    tasks = float(len(np.unique(task)))
-    return replace(same, tasks=tasks), replace(anyone.less(same), tasks=tasks)
+    n = float(len(np.unique(task)))
+    return replace(same, tasks=n), replace(anyone.less(same), tasks=n)
 
 
 def _squares(rest: Floats, group: Ints) -> _Moment:
