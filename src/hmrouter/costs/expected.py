@@ -10,10 +10,11 @@ import numpy as np
 from hmrouter.costs.by_text import TextFactor
 from hmrouter.costs.cost import Cost, spent
 from hmrouter.costs.estimates import LEAST, ExpectedMean, Shrunk, Variances, spread_of
+from hmrouter.costs.on_task import TaskCosts
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.evidence.means import RouteMeans
 from hmrouter.state import Array, Bools, Floats, State
-from hmrouter.types import Outcome, Route, Status
+from hmrouter.types import Outcome, Route, Status, Task
 
 
 class Amounts:
@@ -81,7 +82,6 @@ class ExpectedCosts:
     The mean of a route's runs is shrunk towards what its model and its harness usually take, the more the fewer runs
     there are; a pair that was never run is that estimate alone.
 
-    >>> from hmrouter.types import Task
     >>> paid = {Route("a", "codex"): 4.0, Route("b", "codex"): 1.0}
     >>> ran = [Outcome(Task(f"t{i}"), route, 1.0, cost=c) for i in range(50) for route, c in paid.items()]
     >>> costs = ExpectedCosts.fit(Dataset(ran))
@@ -89,27 +89,34 @@ class ExpectedCosts:
     (4.0, 'model')
     """
 
-    def __init__(self, dollars: Amounts | None = None, seconds: Amounts | None = None) -> None:
+    def __init__(
+        self, dollars: Amounts | None = None, seconds: Amounts | None = None, tasks: TaskCosts | None = None
+    ) -> None:
         self._dollars = dollars or Amounts()
         self._seconds = seconds or Amounts()
+        self._tasks = tasks or TaskCosts.empty()
 
     @classmethod
     def fit(cls, data: Dataset, x: Floats | None = None) -> Self:
         """Learn from the cells whose cost is known; with task vectors x, also how costs depend on texts."""
         c = data.cells
+        own = ~c.cost_is_route_mean
         return cls(
-            Amounts.fit(data, c.cost, ~c.cost_is_route_mean, x),
+            Amounts.fit(data, c.cost, own, x),
             Amounts.fit(data, c.seconds, np.ones(len(c), dtype=bool), x),
+            TaskCosts.fit(data, [np.where(own, c.cost, np.nan), c.seconds]),
         )
 
     def after(self, outcome: Outcome) -> Self:
         """Return costs with one more outcome, if its run ended; a missing cost is its tokens at list prices."""
         dollars, seconds = self._dollars, self._seconds
-        if (paid := spent(outcome)) is not None:
+        paid, took = spent(outcome), outcome.seconds if outcome.status is Status.OK else None
+        if paid is not None:
             dollars = dollars.after(outcome.route, paid)
-        if outcome.status is Status.OK and outcome.seconds is not None:
-            seconds = seconds.after(outcome.route, outcome.seconds)
-        return type(self)(dollars, seconds)
+        if took is not None:
+            seconds = seconds.after(outcome.route, took)
+        own = None if outcome.cost_is_route_mean else paid
+        return type(self)(dollars, seconds, self._tasks.after(outcome.task, outcome.route, (own, took)))
 
     def of(self, route: Route) -> Cost:
         """Predict the cost of a route on a usual task."""
@@ -129,6 +136,12 @@ class ExpectedCosts:
         """Predict how many times the usual dollars and seconds tasks x (tasks, dims) take, (tasks,) each."""
         return self._dollars.text.of(x), self._seconds.text.of(x)
 
+    def own_factors(
+        self, task: Task, routes: Sequence[Route], by_text: tuple[float, float]
+    ) -> tuple[Floats, Floats] | None:
+        """Predict the same for each route on a task that was run before, beyond `by_text`; None if it never was."""
+        return self._tasks.factors(task, routes, by_text)
+
     @property
     def by_text(self) -> bool:
         """Whether expected dollars depend on the text of a task."""
@@ -136,16 +149,15 @@ class ExpectedCosts:
 
     def state(self) -> State:
         """Give the states of dollars and seconds in one."""
-        dollars, seconds = self._dollars.state(), self._seconds.state()
-        return State(
-            {**dollars.arrays, **{f"seconds/{name}": array for name, array in seconds.arrays.items()}},
-            {**dollars.meta, "seconds": dict(seconds.meta)},
-        )
+        dollars, parts = self._dollars.state(), {"seconds": self._seconds.state(), "tasks": self._tasks.state()}
+        arrays = {f"{part}/{name}": array for part, of in parts.items() for name, array in of.arrays.items()}
+        return State({**dollars.arrays, **arrays}, {**dollars.meta, **{p: dict(of.meta) for p, of in parts.items()}})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         """Restore the costs that gave this state."""
-        return cls(Amounts.from_state(state), Amounts.from_state(state.part("seconds")))
+        tasks = TaskCosts.from_state(state.part("tasks")) if "tasks" in state.meta else None  # older files
+        return cls(Amounts.from_state(state), Amounts.from_state(state.part("seconds")), tasks)
 
 
 def _sums(at: Array, values: Floats | None = None, minlength: int = 0) -> Floats:

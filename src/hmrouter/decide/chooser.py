@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,9 @@ Compared = tuple[tuple[Route, ...], tuple[int, ...]]
 """A pool, and the places of the routes in it that are compared."""
 
 
+OwnFactors = Callable[[Task, Sequence[Route], tuple[float, float]], tuple[Floats, Floats] | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Chooser:
     """Chooses routes from a pool by a policy and a scorer."""
@@ -39,6 +43,8 @@ class Chooser:
     """The expected cost of each route on a usual task."""
     factors: Callable[[Floats], tuple[Floats, Floats]]
     """Gives, for vectors of tasks, how many times the usual dollars and seconds they take."""
+    own_factors: OwnFactors
+    """Gives the same per route for a task that was run before, beyond those of its vector; None if it never was."""
     observed: AbstractSet[Route]
     evidence: Callable[[Route], Evidence]
     draws: Recent[Compared, Draws] = field(default_factory=lambda: Recent(KEPT_DRAWS))
@@ -64,17 +70,19 @@ class Chooser:
         evidence, observed = [self.evidence(r) for r in self.routes], [r in self.observed for r in self.routes]
         reliability, out = self.scorer.reliability(), []
         near_draws: dict[tuple[int, ...], Draws | None] = {}  # most tasks of a batch compare the same routes
-        for i, (task, factors) in enumerate(zip(tasks, np.stack(self.factors(x), axis=1).tolist(), strict=True)):
+        for i, (task, by_text) in enumerate(zip(tasks, np.stack(self.factors(x), axis=1).tolist(), strict=True)):
+            own = self.own_factors(task, self.routes, (by_text[0], by_text[1]))
+            factors = by_text if own is None else [by_text[0] * own[0], by_text[1] * own[1]]
             dollars = usual * factors[0]
             ranking = self.policy.rank_dollars(self.routes, said.merit[i], dollars, weight, names)
             order = ranking.order.tolist()
             p_best, regret = self._weigh(i, said, ranking, order, dollars, weight, near_draws)
 
             def candidate(
-                j: int, i: int = i, factors: list[float] = factors, value: Floats = ranking.value,
-                p_best: dict[int, float] = p_best,
+                j: int, i: int = i, factors: Any = factors, known: bool = own is not None,
+                value: Floats = ranking.value, p_best: dict[int, float] = p_best,
             ) -> Candidate:  # fmt: skip
-                cost = self.costs[j].times(*factors)
+                cost = self.costs[j].times(*(float(f[j]) if known else f for f in factors))
                 bounds = None if said.interval is None else tuple(float(bound[i, j]) for bound in said.interval)
                 return Candidate(
                     route=self.routes[j], success=float(said.success[i, j]), score=float(said.score[i, j]),

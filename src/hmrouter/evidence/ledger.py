@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.persistent import IntMap
 from hmrouter.state import Floats, Ints, State
-from hmrouter.types import Outcome, Route, Status, Task
+from hmrouter.types import Outcome, Route, Status, Task, text_hash
 
 TaskCells = Mapping[int, tuple[float, float, float]]
 """The cells of one task: route -> score, weight (its trials, less what has faded) and fade."""
@@ -188,3 +188,9 @@ class Ledger:
 def task_key(task: Task) -> int:
     """Hash a task's suite and id to 64 bits."""
     return int.from_bytes(hashlib.sha256("\x1f".join(task.key).encode("utf-8", "surrogatepass")).digest()[:8])
+
+
+def text_key(task: Task) -> int | None:
+    """Hash a task's text to 64 bits, or take the hash of one that is not kept; None if it never had any."""
+    hashed = text_hash(task.text.strip()) if task.text.strip() else task.text_hash
+    return int(hashed[:16], 16) if hashed else None

@@ -92,8 +92,8 @@ class Snapshot:
         wanted = [as_task(t) for t in tasks]
         x = self.embedder.embed([t.text for t in wanted])
         chooser = Chooser(
-            self._scorer_for(routes), policy, routes, self._costs(routes), self.costs.factors, self.observed,
-            self.evidence, self._draws, self.id, self.fitted_at,
+            self._scorer_for(routes), policy, routes, self._costs(routes), self.costs.factors,
+            self.costs.own_factors, self.observed, self.evidence, self._draws, self.id, self.fitted_at,
         )  # fmt: skip
         spending = None
         if policy.budget_per_task is not None and reference:
@@ -114,8 +114,10 @@ class Snapshot:
         """Plan attempts at a task in order; see `Router.plan`."""
         routes, wanted = self._routes(asked), as_task(task)
         x = self.embedder.embed([wanted.text])
-        factor = float(self.costs.factors(x)[0][0])
-        costs = [cost.times(factor) for cost in self._costs(routes)]
+        by_text = float(self.costs.factors(x)[0][0])
+        own = self.costs.own_factors(wanted, routes, (by_text, 1.0))
+        factors = [by_text] * len(routes) if own is None else (by_text * own[0]).tolist()
+        costs = [cost.times(factor) for cost, factor in zip(self._costs(routes), factors, strict=True)]
         planner = Planner(
             self._scorer_for(routes), policy, routes, costs, self.difficulty, self.observed, self.evidence
         )

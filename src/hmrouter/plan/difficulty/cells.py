@@ -18,6 +18,10 @@ TILT_TASKS = 20.0
 """In a route's tilt, the tilt of all routes weighs as much as this many tasks of the route's own."""
 
 
+LEAST_SPREAD = 0.01
+"""The least variance of tasks' chances from which a tilt is learned."""
+
+
 def passed(cells: Cells, threshold: float = THRESHOLD) -> Floats:
     """The share of each cell's runs that passed."""
     return np.where(cells.trials > 1, cells.score, (cells.score >= threshold).astype(np.float64))
@@ -39,7 +43,8 @@ def cost_tilts(cells: Cells, chance: Floats, n_routes: int) -> tuple[Floats, flo
     x, y = within(chance[cells.task[known]]), within(np.log(cells.cost[known]))
     xy = np.bincount(route, weights=x * y, minlength=n_routes)
     xx = np.bincount(route, weights=x * x, minlength=n_routes)
-    few = TILT_TASKS * float(xx.sum()) / max(len(x), 1)  # what so many tasks would add to a route's xx
+    # What so many tasks would add to a route's xx; where all tasks seem alike there is no slope to learn.
+    few = TILT_TASKS * max(float(xx.sum()) / len(x), LEAST_SPREAD) if len(x) else 0.0
     usual = float(xy.sum() / (xx.sum() + few)) if few else 0.0
     return np.where(n > 0, (xy + few * usual) / np.maximum(xx + few, 1e-12), 0.0), usual
 

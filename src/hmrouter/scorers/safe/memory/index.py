@@ -17,11 +17,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from hmrouter.evidence.ledger import Ledger, task_key
+from hmrouter.evidence.ledger import Ledger, task_key, text_key
 from hmrouter.features.near_texts import NearTexts
 from hmrouter.persistent import IntMap
 from hmrouter.state import Array, Ints, State
-from hmrouter.types import DEFAULT_SUITE, Task, text_hash
+from hmrouter.types import DEFAULT_SUITE, Task
 
 MOST = 100
 """How many tasks of a family are looked at: the last ones."""
@@ -50,7 +50,9 @@ class TaskIndex:
         self._near = near
         order = np.argsort(self._family, kind="stable")
         self._members = self._family[order], order
-        self._sizes = dict(zip(*(a.tolist() for a in np.unique(self._suite, return_counts=True)), strict=True))
+        self._sizes: dict[int, int] = dict(
+            zip(*(a.tolist() for a in np.unique(self._suite, return_counts=True)), strict=True)
+        )
         # What came after: task -> suite and family; suite -> tasks; label of a text or a family -> tasks.
         self._new = IntMap[tuple[int, int]]()
         self._more_sizes = IntMap[int]()
@@ -63,7 +65,7 @@ class TaskIndex:
         suite = np.array([suites[_hash(t.suite)] for t in tasks], dtype=np.int64)
         near, number = NearTexts.of([t.text for t in tasks], suite.tolist())
         family = [_named(t) if t.family else _near(n) for t, n in zip(tasks, number.tolist(), strict=True)]
-        known = [(label, i) for i, t in enumerate(tasks) if (label := _text(t)) is not None]
+        known = [(label, i) for i, t in enumerate(tasks) if (label := text_key(t)) is not None]
         labels, at = zip(*sorted(known), strict=True) if known else ((), ())
         return cls(list(suites), suite, np.array(family, dtype=np.uint64), np.array(labels, dtype=np.uint64), at, near)
 
@@ -85,7 +87,7 @@ class TaskIndex:
         new._new = self._new.put(at, (group, label))
         new._more_sizes = self._more_sizes.put(group, (self._more_sizes.get(group) or 0) + 1)
         new._more_members = self._more_members.put(label, (*(self._more_members.get(label) or ()), at))
-        if (text := _text(task)) is not None:
+        if (text := text_key(task)) is not None:
             new._more_texts = self._more_texts.put(text, (*(self._more_texts.get(text) or ()), at))
         return new
 
@@ -95,7 +97,7 @@ class TaskIndex:
         if by_id is not None or task.suite != DEFAULT_SUITE:
             hashed = _hash(task.suite)
             suite = self._suites.index(hashed) if hashed in self._suites else -1
-        found = [i for i in self._with_text(_text(task)) if suite is None or self._of(i)[0] == suite]
+        found = [i for i in self._with_text(text_key(task)) if suite is None or self._of(i)[0] == suite]
         same = list(dict.fromkeys(([] if by_id is None else [by_id]) + found))
         like: list[int] = []
         if suite is None and len({self._of(i)[0] for i in same}) > 1:
@@ -171,12 +173,6 @@ def _run(labels: Array, values: Array, label: int) -> list[int]:
     first, last = int(np.searchsorted(labels, at)[0]), int(np.searchsorted(labels, at, "right")[0])
     found: list[int] = values[first:last].tolist()
     return found
-
-
-def _text(task: Task) -> int | None:
-    """Label a task by its text, or by the hash of one that is not kept; None if it never had any."""
-    hashed = text_hash(task.text.strip()) if task.text.strip() else task.text_hash
-    return int(hashed[:16], 16) if hashed else None
 
 
 def _named(task: Task) -> int:
