@@ -141,12 +141,17 @@ class TaskCosts:
             "runs": np.concatenate([a["runs"], np.array([m[3] for m in more], dtype=np.float32)]),
             "usual": np.array([self._usual[r] for r in self._routes], dtype=np.float64).reshape(-1, 2),
         }  # fmt: skip
+        for name in ("rest", "usual"):  # a router file holds no NaN
+            arrays[f"{name}_known"] = ~np.isnan(arrays[name])
+            arrays[name] = np.nan_to_num(arrays[name])
         return State(arrays, {"routes": [str(r) for r in self._routes], "spreads": [list(s) for s in self.spreads]})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         """Restore the costs that gave this state."""
         arrays: dict[str, Any] = dict(state.arrays)
+        for name in ("rest", "usual"):
+            arrays[name] = np.where(arrays[f"{name}_known"], arrays[name], np.nan)
         usual = {
             Route.parse(r): (d, s) for r, (d, s) in zip(state.meta["routes"], arrays["usual"].tolist(), strict=True)
         }

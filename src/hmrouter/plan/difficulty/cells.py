@@ -16,8 +16,6 @@ THRESHOLD = 0.5
 """A single run passes with this score or more; the mean of several runs is the share of them that pass."""
 TILT_TASKS = 20.0
 """In a route's tilt, the tilt of all routes weighs as much as this many tasks of the route's own."""
-
-
 LEAST_SPREAD = 0.01
 """The least variance of tasks' chances from which a tilt is learned."""
 
