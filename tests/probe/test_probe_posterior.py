@@ -67,6 +67,36 @@ def test_a_data_set_gives_the_dense_posterior(seen: list[Cell]) -> None:
     np.testing.assert_allclose(posterior.cov, cov[: len(ROUTES), : len(ROUTES)], atol=1e-9)
 
 
+FAMILY = np.array([0, 1, 0, 2, 1])
+
+
+@given(cells.filter(bool), st.integers(0, 20))
+@settings(max_examples=60)
+def test_tasks_of_a_family_are_one_to_the_dense_posterior(seen: list[Cell], first: int) -> None:
+    """Some cells are there from the start, the others are added: a run on a task tells of its whole family."""
+    known, added = seen[:first], seen[first:]
+    data = Dataset([Outcome(TASKS[t], ROUTES[r], y) for t, r, y in known], routes=ROUTES, tasks=TASKS)
+    posterior = Posterior.of(data, family=FAMILY)
+    of_family = [(int(FAMILY[t]), r, y) for t, r, y in seen]
+    for cell in added:
+        posterior.add(*cell)
+    mean, cov = dense(prior_of(data.cells.score, None), of_family)
+    np.testing.assert_allclose(posterior.mean, mean[: len(ROUTES)], atol=1e-9)
+    np.testing.assert_allclose(posterior.cov, cov[: len(ROUTES), : len(ROUTES)], atol=1e-9)
+    expected = mean[None, : len(ROUTES)] + mean[len(ROUTES) :, None][FAMILY]
+    np.testing.assert_allclose(posterior.expected(EVERY), expected, atol=1e-9)
+    assert (posterior.run > 0).sum() == len(seen)
+
+
+def test_a_second_run_in_a_family_tells_less_than_one_in_another() -> None:
+    posterior = Posterior.of(Dataset([], routes=ROUTES, tasks=TASKS), family=FAMILY)
+    posterior.add(0, 0, 1.0)
+    contrast = np.array([[1.0, -1.0, 0.0, 0.0]])
+    told = posterior.gains(contrast, np.ones(1), EVERY)
+    assert told[2, 0] < told[3, 0]  # t2 is of t0's family, t3 is not
+    assert told[2, 1] > told[3, 1]  # the other route is best compared on the same task, or its like
+
+
 def test_models_alike_in_age_and_price_are_alike_in_success() -> None:
     old, new = Route("gpt-4o", "a"), Route("claude-opus-4-5", "b")
     years = [describe_model(r.model).release for r in (old, new)]

@@ -41,29 +41,45 @@ class Posterior:
     True
     """
 
-    def __init__(self, mean: Floats, cov: Floats, run: Floats, scores: Floats, prior: Prior) -> None:
+    def __init__(
+        self, mean: Floats, cov: Floats, run: Floats, scores: Floats, prior: Prior, family: Ints | None = None
+    ) -> None:
         """`run` (tasks, routes): weights of the cells, 0 where never run. `scores` (tasks,): weighted sums of their
-        scores."""
+        scores. `family` (tasks,): numbers from 0; tasks of one family are as easy as each other, so that a run on one
+        of them tells of all. None: every task is by itself."""
         self.mean, self.cov, self.run = mean, np.ascontiguousarray(cov), run
-        self._n, self._scores = run.sum(axis=1), scores
+        self._family = family
+        if family is not None:
+            kinds = int(family.max(initial=-1)) + 1
+            scores = np.bincount(family, weights=scores, minlength=kinds).astype(np.float64)
+            run = np.zeros((kinds, run.shape[1]))
+            np.add.at(run, family, self.run)
+        self._run, self._n, self._scores = run, run.sum(axis=1), scores
         self._noise, self._tau = prior.shares.noise * prior.variance, prior.shares.task * prior.variance
-        # Covariances of the routes with the sums S of the tasks, (tasks, routes), and the variances of these sums.
+        # Covariances of the routes with the sums S of the families, (families, routes), and the variances of these.
         self._with_sums = np.ascontiguousarray(run @ self.cov)
         self._sums = (self._with_sums * run).sum(axis=1)
 
     @classmethod
-    def of(cls, data: Dataset, belief: Belief | None = None, routes: Sequence[Route] | None = None) -> Self:
+    def of(
+        cls,
+        data: Dataset,
+        belief: Belief | None = None,
+        routes: Sequence[Route] | None = None,
+        family: Ints | None = None,
+    ) -> Self:
         """Fit the posterior to one suite's data set, over its routes, or over `routes`, which begin with its own."""
         cells, tasks, routes = data.cells, len(data.tasks), data.routes if routes is None else routes
         prior = prior_of(cells.score, belief)
+        at, kinds = (cells.task, tasks) if family is None else (family[cells.task], int(family.max(initial=-1)) + 1)
         pooled = Pooled.fit(
-            np.zeros((tasks, 0)), data.routes, cells.task, cells.route, cells.score, prior, cells.faded
+            np.zeros((kinds, 0)), data.routes, at, cells.route, cells.score, prior, cells.faded
         )  # fmt: skip
         mean, cov = pooled.joint(np.zeros(0), routes)
         run = np.zeros((tasks, len(routes)))
         run[cells.task, cells.route] = cells.fade
         scores = np.bincount(cells.task, weights=cells.fade * cells.score, minlength=tasks).astype(np.float64)
-        return cls(mean, cov, run, scores, prior)
+        return cls(mean, cov, run, scores, prior, family)
 
     @property
     def fresh_noise(self) -> float:
@@ -74,31 +90,36 @@ class Posterior:
         """Return an independent copy."""
         new = object.__new__(type(self))
         new.__dict__.update({k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.__dict__.items()})
+        if self._family is None:
+            new._run = new.run  # the two are one
         return new
 
     def expected(self, routes: Ints) -> Floats:
         """Predict the score of each cell of these routes, (tasks, routes)."""
-        of_task = self._share() * (self._scores - self.run @ self.mean)
-        return np.asarray(self.mean[routes][None, :] + of_task[:, None])
+        of_task = self._share() * (self._scores - self._run @ self.mean)
+        return np.asarray(self.mean[routes][None, :] + self._by_task(of_task)[:, None])
 
     def add(self, task: int, route: int, score: float) -> None:
         """Take in one more cell. How `cov` changes does not depend on its score."""
         from scipy.linalg.blas import dger
 
-        om = float(self._share()[task])
-        gain = self.cov[:, route] - om * self._with_sums[task]
-        spread = float(gain[route] - om * (self.run[task] @ gain)) + self._noise * (1.0 + om)
-        expected = self.mean[route] + om * (self._scores[task] - self.run[task] @ self.mean)
+        at = task if self._family is None else int(self._family[task])
+        om = float(self._share()[at])
+        gain = self.cov[:, route] - om * self._with_sums[at]
+        spread = float(gain[route] - om * (self._run[at] @ gain)) + self._noise * (1.0 + om)
+        expected = self.mean[route] + om * (self._scores[at] - self._run[at] @ self.mean)
         self.mean = self.mean + gain * ((score - expected) / spread)
-        self._scores[task] += score
-        to_sums = self.run @ gain
+        self._scores[at] += score
+        to_sums = self._run @ gain
         take_away(self.cov, gain / np.sqrt(spread))
         dger(-1.0 / spread, gain, to_sums, a=self._with_sums.T, overwrite_a=True)
         self._sums -= to_sums**2 / spread
-        self._sums[task] += 2.0 * self._with_sums[task, route] + self.cov[route, route]
-        self._with_sums[task] += self.cov[route]
-        self.run[task, route] += 1.0
-        self._n[task] += 1.0
+        self._sums[at] += 2.0 * self._with_sums[at, route] + self.cov[route, route]
+        self._with_sums[at] += self.cov[route]
+        self._run[at, route] += 1.0
+        self._n[at] += 1.0
+        if self._family is not None:  # else the two are one
+            self.run[task, route] += 1.0
 
     def gains(self, contrasts: Floats, weights: Floats, routes: Ints) -> Floats:
         """Say by how much each cell would lower the variance of a contrast c'e of the routes' effects, (tasks, routes).
@@ -106,7 +127,7 @@ class Posterior:
         It is (c'Sigma x)^2 / (x'Sigma x + sigma^2); of several contrasts, one per row, the sum with these weights.
         """
         om, of_routes = self._share(), contrasts @ self.cov  # (contrasts, all routes)
-        of_tasks = om[:, None] * (self.run @ of_routes.T)  # (tasks, contrasts)
+        of_tasks = om[:, None] * (self._run @ of_routes.T)  # (families, contrasts)
         of_routes = of_routes[:, routes]
         # sum_k w_k (of_routes - of_tasks)^2, multiplied out: one product of matrices, however many contrasts there are
         told: Floats = (-2.0 * weights * of_tasks) @ of_routes
@@ -116,10 +137,14 @@ class Posterior:
         spread += np.diag(self.cov)[routes][None, :]
         spread += (om**2 * self._sums + self._noise * (1.0 + om))[:, None]
         told /= spread
-        return np.maximum(told, 0.0, out=told)
+        return self._by_task(np.maximum(told, 0.0, out=told))
+
+    def _by_task(self, values: Floats) -> Floats:
+        """Give each task the value of its family."""
+        return values if self._family is None else values[self._family]
 
     def _share(self) -> Floats:
-        """Return om of each task: how far its cells that were run inform one more."""
+        """Return om of each family: how far its cells that were run inform one more."""
         return np.asarray(self._tau / (self._noise + self._n * self._tau))
 
 

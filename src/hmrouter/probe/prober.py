@@ -19,6 +19,7 @@ from hmrouter.probe.posterior import Posterior
 from hmrouter.probe.select import MOST, CellChoice, choose
 from hmrouter.probe.standing import Rate, Standing, Worth, gain_of
 from hmrouter.scorers.base import Belief
+from hmrouter.scorers.safe.memory.index import families_within
 from hmrouter.state import Bools
 from hmrouter.types import Route
 
@@ -65,7 +66,7 @@ class Prober:
             raise NoRoute("the pool is empty", hint="widen_pool")
         self.data, self._belief = data, belief
         self.routes = tuple(dict.fromkeys((*data.routes, *asked)))
-        self.posterior = Posterior.of(data, belief, self.routes)
+        self.posterior = Posterior.of(data, belief, self.routes, families_within(data.tasks))
         self._at = {r: j for j, r in enumerate(self.routes)}
         self._task_at = {t.key: i for i, t in enumerate(data.tasks)}
         here, there = ExpectedCosts.fit(data).of_all(self.routes), (elsewhere or RouteCosts()).of_all(self.routes)

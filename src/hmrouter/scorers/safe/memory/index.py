@@ -20,6 +20,7 @@ import numpy as np
 from hmrouter.evidence.ledger import Ledger, task_key, text_key
 from hmrouter.features.near_texts import NearTexts
 from hmrouter.persistent import IntMap
+from hmrouter.scorers.safe.memory.variances import MOST_OF_SUITE
 from hmrouter.state import Array, Ints, State
 from hmrouter.types import DEFAULT_SUITE, Task
 
@@ -165,6 +166,15 @@ class TaskIndex:
         """List the tasks of a family, the last first."""
         labels, tasks = self._members
         return [*reversed(self._more_members.get(label) or ()), *reversed(_run(labels, tasks, label))]
+
+
+def families_within(tasks: Sequence[Task]) -> Ints | None:
+    """Number the families of one suite's tasks; one that is most of the suite is none. None if every task is alone."""
+    family = TaskIndex.of(tasks).families(len(tasks))
+    sizes = np.bincount(family, minlength=1)
+    alone = np.arange(len(tasks)) + len(sizes)
+    numbers = np.unique(np.where(sizes[family] > MOST_OF_SUITE * len(tasks), alone, family), return_inverse=True)[1]
+    return None if len(np.unique(numbers)) == len(tasks) else numbers.astype(np.int64)
 
 
 def _run(labels: Array, values: Array, label: int) -> list[int]:
