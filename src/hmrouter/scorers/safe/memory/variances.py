@@ -28,7 +28,7 @@ LIKENESS = 0.6
 PRIOR_TASKS = 20.0
 """The number of tasks that the shares above count as."""
 LEAST = {"task": 0.1, "model": 0.1, "harness": 0.1, "pair": 0.3}
-"""No variance is estimated below this part of the prior's: a few tasks may show none by chance."""
+"""No variance is estimated below this part of the prior's: a few tasks may show none by chance. Many tasks may not."""
 MOST_OF_SUITE = 0.5
 """A family that is a larger part of all tasks shows nothing: what it has in common the pooled model has learned."""
 BEFORE = 0.25
@@ -68,15 +68,16 @@ class RunVariances:
         """Learn from cells: `rest`, what the pooled model leaves of `score`, the mean of `runs` runs.
 
         `task` and `route`: places per cell. `family`: a number per task, the same for tasks of one family. `before`:
-        the variance of a single run that was expected.
+        the variance of a cell that was expected.
         """
         if not len(rest):
             return cls.usual(before)
         model, harness = (_codes(routes, part)[route] for part in (_model, _harness))
         noise, repeated = _noise(score, runs)
         # A cell of n runs has less noise than a single one; what a single run varies by is the same everywhere.
-        seen = float((rest**2).mean() + noise * (1.0 - 1.0 / np.maximum(runs, 1.0)).mean())
-        scale = _shrunk(seen, float(len(np.unique(task))), before, 1e-4)
+        averaged = noise * float((1.0 - 1.0 / np.maximum(runs, 1.0)).mean())
+        seen = float((rest**2).mean()) + averaged
+        scale = _shrunk(seen, float(len(np.unique(task))), before + averaged, 1e-4)
         usual = cls.usual(scale)
         anyone, of_model, of_harness = (
             _products(rest, group, task) for group in (task, _pairs(task, model), _pairs(task, harness))
@@ -102,7 +103,8 @@ class RunVariances:
                 of_pair = same.mean / likeness - tasks - models - harnesses
                 pair = _shrunk(of_pair, same.tasks * likeness**2, pair, 0.0)
                 noise = max(left - pair, 0.05 * scale)
-        return cls(tasks, models, harnesses, max(pair, LEAST["pair"] * usual.pair), noise, likeness)
+        least = LEAST["pair"] * usual.pair * np.sqrt(PRIOR_TASKS / (repeated + PRIOR_TASKS))
+        return cls(tasks, models, harnesses, max(pair, float(least)), noise, likeness)
 
     @classmethod
     def of_cells(cls, cells: Cells, score: Floats, routes: Sequence[Route]) -> tuple[Self, float, float]:
@@ -183,8 +185,13 @@ def _noise(score: Floats, runs: Floats) -> tuple[float, float]:
 
 
 def _shrunk(seen: float, tasks: float, prior: float, least: float) -> float:
-    """Weigh what was seen on some tasks against the prior, which counts as PRIOR_TASKS of them."""
-    return max((tasks * seen + PRIOR_TASKS * prior) / (tasks + PRIOR_TASKS), least)
+    """Weigh what was seen on some tasks against the prior, which counts as PRIOR_TASKS of them.
+
+    >>> [round(_shrunk(-0.01, tasks, 0.06, 0.006), 4) for tasks in (0.0, 20.0, 200.0, 20000.0)]
+    [0.06, 0.025, 0.0018, 0.0002]
+    """
+    by = PRIOR_TASKS / (tasks + PRIOR_TASKS)
+    return float(max((1.0 - by) * seen + by * prior, least * np.sqrt(by)))
 
 
 def _pairs(a: Array, b: Array) -> Ints:
