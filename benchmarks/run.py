@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import deciding, fit, import_rows, imports, plans, pooled, probes, scoring
+from benchmarks import deciding, fit, import_rows, imports, plans, pooled, probes, remembering, scoring
 from benchmarks.ratio import Ratio
 from hmrouter.errors import MissingExtra
 
@@ -23,6 +23,9 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Ratio]]] = {
     "pooled solve as cells grow": pooled.as_cells_grow,
     "observing against a refit": pooled.observing_against_a_refit,
     "deciding against the version before": deciding.against_the_version_before,
+    "remembering as texts grow": remembering.as_texts_grow,
+    "remembering as cells grow": remembering.as_cells_grow,
+    "remembering, memory": remembering.memory,
     "plans against brute force": plans.against_brute_force,
     "probes as they grow": probes.as_it_grows,
     "probes at full size": probes.at_full_size,
