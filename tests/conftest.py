@@ -54,8 +54,9 @@ def plant_benchmark(
     cost: OfCell = planted_cost,
     text: Callable[[int], str] = planted_text,
     route_means: bool = False,
+    trials: int = 1,
 ) -> Path:
-    """Write a benchmark directory of n tasks, q000 and so on."""
+    """Write a benchmark directory of n tasks, q000 and so on; every cell has so many trials."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "outcomes.csv").open("w", newline="") as f:
         out = csv.writer(f)
@@ -65,7 +66,9 @@ def plant_benchmark(
                 value, dollars = score(i, j), cost(i, j)
                 if value is not None:
                     known = "" if dollars is None else dollars
-                    out.writerow([f"q{i:03d}", model, harness, value, 1, known, route_means and dollars is not None])
+                    out.writerow(
+                        [f"q{i:03d}", model, harness, value, trials, known, route_means and dollars is not None]
+                    )
     with (folder / "queries.jsonl").open("w") as f:
         for i in range(n):
             f.write(json.dumps({"query_id": f"q{i:03d}", "text": text(i), "meta": {}}) + "\n")

@@ -22,7 +22,7 @@ SLOW = {"irtnet", "mirt", "component_only"}
 @pytest.fixture
 def data(plant: Plant, tmp_path: Path) -> Path:
     for name, what in (("alpha", "repair part"), ("beta", "plan journey"), ("gamma", "write letter")):
-        plant(tmp_path / name, 30, routes=ROUTES, text=lambda i, what=what: f"{what} {i}")
+        plant(tmp_path / name, 30, routes=ROUTES, text=lambda i, what=what: f"{what} {i}", trials=2)
     return tmp_path
 
 

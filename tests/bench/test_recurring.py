@@ -15,9 +15,9 @@ from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import RunRequest
 from hmrouter.bench.experiments.path import split_of
 from hmrouter.bench.experiments.recurring import report
-from hmrouter.bench.experiments.recurring.earlier import repeated_routes, rerun
-from hmrouter.bench.experiments.recurring.experiment import EARLIER, FAMILY, Recurring, naive_value
-from hmrouter.bench.experiments.recurring.families import families_of, family_split, has_families
+from hmrouter.bench.experiments.recurring.earlier import EARLIER, repeated_routes, rerun
+from hmrouter.bench.experiments.recurring.experiment import Recurring, naive_value
+from hmrouter.bench.experiments.recurring.families import FAMILY, families_of, family_split, has_families
 
 ROUTES = [(f"m{m}", f"h{h}") for m in range(2) for h in range(2)]
 

@@ -30,11 +30,12 @@ FORMAT = Path(__file__).parents[2] / "docs" / "results-format.md"
 
 @pytest.fixture(scope="module")
 def data(plant: Plant, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two benchmarks: one with the tasks' own costs, one with route means."""
+    """Two benchmarks: one with the tasks' own costs, one with route means and repeated runs."""
     folder = tmp_path_factory.mktemp("data")
     plant(folder / "alpha", 30, routes=ROUTES)
     # other texts: with the same ones, the two would not be other benchmarks for each other
-    plant(folder / "beta", 34, routes=ROUTES, route_means=True, text=lambda i: f"Plan journey {i} to the coast")
+    journey = "Plan journey {} to the coast".format
+    plant(folder / "beta", 34, routes=ROUTES, route_means=True, text=journey, trials=2)
     return folder
 
 

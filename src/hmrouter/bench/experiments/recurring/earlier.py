@@ -16,6 +16,8 @@ from hmrouter.evidence.dataset import Dataset, Split, hash_rank
 from hmrouter.state import Bools, Floats
 from hmrouter.types import Route
 
+EARLIER = ("none", "best 1", "best 2", "best 4", "random 1", "random 4")
+"""Settings: which routes' earlier runs are known on a test task."""
 KINDS = ("best", "random")
 
 

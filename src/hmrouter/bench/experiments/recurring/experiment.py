@@ -20,10 +20,9 @@ import numpy as np
 from hmrouter.bench.benchmarks.benchmark import Benchmark
 from hmrouter.bench.experiments.base import Experiment, Report, RunRequest, Unit
 from hmrouter.bench.experiments.path import embedded, row, split_of
-from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.experiments.recurring import report as recurring_report
-from hmrouter.bench.experiments.recurring.earlier import Rerun, repeated_routes, rerun
-from hmrouter.bench.experiments.recurring.families import family_split, has_families
+from hmrouter.bench.experiments.recurring.earlier import EARLIER, Rerun, repeated_routes, rerun
+from hmrouter.bench.experiments.recurring.families import FAMILY, family_split, has_families
 from hmrouter.bench.judge.choices import best_among, shares_of, tie_order
 from hmrouter.bench.judge.history import informed
 from hmrouter.bench.judge.predict import predict, scorer_of
@@ -33,7 +32,6 @@ from hmrouter.scorers.base import Scorer, Training
 from hmrouter.scorers.safe.scorer import Safe
 from hmrouter.state import Floats
 
-EARLIER, FAMILY = recurring_report.SETTINGS[:6], recurring_report.SETTINGS[6:]
 NAIVE, FORGETFUL = "naive", "safe_forgetful"
 PASSED = 0.5
 """From this score on, a run succeeded."""
@@ -49,7 +47,6 @@ class Recurring(Experiment):
         "random", "fixed", NAIVE, "knn", "hm", FORGETFUL, "safe_alone", "safe", "oracle"
     )  # fmt: skip
     own_methods: ClassVar[Mapping[str, str]] = {NAIVE: "fixed", FORGETFUL: "safe"}
-    quick: ClassVar[Quick] = Quick(without=("hm",))
 
     def refusal(self, benchmark: Benchmark) -> str:
         """Refuse a benchmark on which nothing recurs."""

@@ -11,6 +11,8 @@ from hmrouter.evidence.dataset import TRAINING_SHARE, Dataset, Split, hash_rank
 from hmrouter.features.near_texts import NearTexts
 from hmrouter.types import Task
 
+FAMILY = ("family apart", "family together")
+"""Settings: a test task's relatives were run, or none of them was."""
 FAMILY_KEYS = ("family", "scenario", "template")
 """Keys of a task's meta, the first of which that it has names its family; a task without any is compared by text."""
 SHARE, FEWEST = 0.2, 10

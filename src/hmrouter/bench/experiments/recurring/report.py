@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hmrouter.bench.experiments.base import Row
+from hmrouter.bench.experiments.recurring.earlier import EARLIER
+from hmrouter.bench.experiments.recurring.families import FAMILY
 from hmrouter.bench.experiments.summaries import (
     accuracy_table,
     compared,
@@ -16,7 +18,6 @@ from hmrouter.bench.experiments.summaries import (
 )
 from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
 
-SETTINGS = ("none", "best 1", "best 2", "best 4", "random 1", "random 4", "family apart", "family together")
 KNOWN = {"none": 0.0, "best 1": 1.0, "best 2": 2.0, "best 4": 4.0}
 
 
@@ -32,7 +33,7 @@ def tables(rows: Sequence[Row]) -> list[ReportTable]:
     levels: list[list[Cell]] = []
     above: list[list[Cell]] = []
     raw: list[list[Cell]] = []
-    settings = [s for s in SETTINGS if s in set(distinct(rows, "setting"))]
+    settings = [s for s in (*EARLIER, *FAMILY) if s in set(distinct(rows, "setting"))]
     for setting in settings:
         own = [r for r in rows if r["setting"] == setting]
         n = len(distinct(own, "benchmark"))
