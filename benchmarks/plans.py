@@ -24,7 +24,7 @@ def simulate(n: int) -> Steps:
     routes = [Route(f"model-{i // 3}", f"harness-{i % 3}") for i in range(n)]
     success = rng.beta(2.0, 2.0, n)
     dollars = np.exp(3.0 * success + rng.normal(0.0, 0.7, n) - 2.0)
-    scenarios = Difficulty(ease=0.8, model=0.2, harness=0.3).scenarios(routes)
+    scenarios = Difficulty(model=0.2, harness=0.3).scenarios(routes)
     return Steps.of(scenarios.weights, scenarios.success(success), scenarios.dollars(dollars))
 
 

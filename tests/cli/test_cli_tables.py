@@ -153,11 +153,14 @@ def test_a_decision_in_a_terminal(in_terminal: Callable[..., list[str]], columns
 
 
 def test_a_file_has_no_width_unless_the_environment_says_one(folder: Path, cli: Cli) -> None:
-    (folder / "pool.toml").write_text(f'models = ["gpt-5", "{"very-" * 30}long"]\nharnesses = ["claude-code"]\n')
-    options = ("route", "Fix the login", "--pool", "pool.toml")
+    with (folder / "runs.csv").open("a") as runs:
+        runs.write(f"t0,Fix it,{'very-' * 30}long,claude-code,1,0.5\n")
+    assert cli("import", "runs.csv", "--store", "sqlite:///long.db").returncode == 0
+    (folder / "router.hmr").unlink()
+    options = ("route", "Fix the login", "--store", "sqlite:///long.db", "--history", "none")
     whole = cli(*options, env={"COLUMNS": ""}).stdout
     (line,) = [line for line in whole.splitlines() if "very-" in line and line.startswith("claude-code:very-")]
-    assert line.endswith("never / 0 / 24")
+    assert line.endswith("1 / 1 / 25")
     narrow = cli(*options, env={"COLUMNS": "80"}).stdout
     assert max(map(len, narrow.splitlines())) <= 80
     assert "very-" * 30 + "long" in squeezed(narrow.splitlines())

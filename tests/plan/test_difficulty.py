@@ -248,7 +248,7 @@ def test_a_failure_tells_more_of_what_shares_a_model_or_a_harness() -> None:
 
 
 def test_earlier_runs_say_how_hard_the_task_is() -> None:
-    scenarios = Difficulty(ease=0.7, model=0.3, harness=0.3).scenarios(GRID)
+    scenarios = Difficulty(model=0.3, harness=0.3).scenarios(GRID)
     usual = np.full(len(GRID), 0.5)
     before = scenarios.success(usual)
     for score, sign in ((0.0, -1.0), (1.0, 1.0)):

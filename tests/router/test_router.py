@@ -106,15 +106,21 @@ def test_pairs_that_were_never_run_are_scored_with_the_evidence_of_their_compone
     new = [NEVER_RUN, Route("new", "terminal-loop"), Route("birch-coder", "new"), Route("new", "new")]
     decision = router.route("Fix it", pool=[*data.routes, *new])
     found = {c.route: c for c in decision.ranked}
-    assert found.keys() == {*data.routes, *new}
+    # What is a name only is not ranked, here or elsewhere known it may be.
+    assert [(u.route, u.what) for u in decision.unknown] == [
+        (new[1], "model"), (new[2], "harness"), (new[3], "model and harness"),
+    ]  # fmt: skip
+    described = Route("claude-opus-4-5", "codex")  # never run anywhere here, but the shipped tables know both
+    found |= {c.route: c for c in router.route("Fix it", pool=[*data.routes, described]).ranked}
+    assert found.keys() == {*data.routes, NEVER_RUN, described}
     of_model = sum(o.route.model == "birch-coder" for o in outcomes())
     of_harness = sum(o.route.harness == "terminal-loop" for o in outcomes())
-    assert [found[r].evidence for r in new] == [
-        Evidence(0, of_model, of_harness), Evidence(0, 0, of_harness), Evidence(0, of_model, 0), Evidence(0, 0, 0),
+    assert [found[r].evidence for r in (NEVER_RUN, described)] == [
+        Evidence(0, of_model, of_harness), Evidence(0, 0, 0)
     ]  # fmt: skip
-    assert [found[r].cost_basis for r in new] == ["model+harness", "harness", "model", "unknown"]
-    assert [found[r].cost is None for r in new] == [False, False, False, True]
-    assert not any(found[r].observed for r in new)
+    assert [found[r].cost_basis for r in (NEVER_RUN, described)] == ["model+harness", "unknown"]
+    assert found[described].cost is None
+    assert not any(found[r].observed for r in (NEVER_RUN, described))
     assert all(found[r].observed for r in data.routes)
     assert all(0.0 <= c.success <= 1.0 and np.isfinite(c.score) for c in found.values())
 

@@ -18,11 +18,16 @@ from hmrouter.errors import HMRouterError, InputError, UsageError
 from hmrouter.types import DEFAULT_SUITE, HistorySources, Route, Status, Task
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hmrouter.router import Router
     from hmrouter.store import OutcomeStore
+    from hmrouter.types import UnknownRoute
 
 TEXT_LIMIT = 2**20
 """The most characters that a task may have."""
+MOST_UNKNOWN = 5
+"""Routes of which nothing is known that are named one by one."""
 MOST_COUNTED = 20_000
 """The most outcomes of a store that are counted one by one to see whether a router is out of date."""
 
@@ -140,3 +145,13 @@ def _soon(store: str) -> str:
     if not store.startswith("postgres") or "connect_timeout" in store:
         return store
     return f"{store}{'&' if '?' in store else '?'}connect_timeout=2"
+
+
+def say_unknown(routes: Sequence[UnknownRoute]) -> None:
+    """Name the routes that were not ranked, as nothing is known of them."""
+    from hmrouter.decide.known import in_words
+
+    for unknown in routes[:MOST_UNKNOWN]:
+        say(f"not ranked: {in_words(unknown)}")
+    if len(routes) > MOST_UNKNOWN:
+        say(f"not ranked: {counted(len(routes) - MOST_UNKNOWN, 'route')} more of which nothing is known (--json)")

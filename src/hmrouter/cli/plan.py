@@ -20,6 +20,7 @@ from hmrouter.cli.asking import (
     asked_pool,
     asked_router,
     asked_task,
+    say_unknown,
 )
 from hmrouter.cli.error_words import REASONS
 from hmrouter.cli.output import (
@@ -142,6 +143,7 @@ def _show(plan: Plan) -> None:
         say(f"not shown: {counted(seldom, 'attempt')} more, started in less than {percent(SELDOM)}% of cases (--json)")
     for reason, n in plan.excluded.items():
         say(f"left out: {counted(n, 'route')} ({REASONS.get(reason, reason)})")
+    say_unknown(plan.unknown)
 
 
 def _span(interval: tuple[float, float] | None, write: Callable[[float], str]) -> str:

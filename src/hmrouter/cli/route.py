@@ -21,6 +21,7 @@ from hmrouter.cli.asking import (
     asked_pool,
     asked_router,
     asked_task,
+    say_unknown,
 )
 from hmrouter.cli.error_words import REASONS
 from hmrouter.cli.output import (
@@ -159,6 +160,7 @@ def show(decision: Decision, elsewhere: SeenElsewhere | None = None, as_json: bo
         )
     for reason, n in decision.excluded.items():
         say(f"left out: {counted(n, 'route')} ({REASONS.get(reason, reason)})")
+    say_unknown(decision.unknown)
 
 
 def candidates(decision: Decision, title: str, elsewhere: SeenElsewhere | None = None) -> Table:

@@ -5,6 +5,10 @@
 On one task all routes are dearer or cheaper together (s), and each has something of its own (o). Both are normal; their
 variances are moments of the training cells, shrunk to what public benchmarks show. Given the earlier runs of a task,
 the expected factor of each route is in closed form. Dollars and seconds are treated alike, each by itself.
+
+A mean of dollars lies above the exponential of their mean logarithm, the more the wider they spread; on a task of which
+more is known they spread less. So the factor has a part for that, as far as a route's own runs show it (`skew`): the
+mean of a single run is that run.
 """
 
 from __future__ import annotations
@@ -64,9 +68,16 @@ class TaskCosts:
     Tasks are known by hashes of their ids and of their texts.
     """
 
-    def __init__(self, usual: dict[Route, tuple[float, float]], spreads: Sequence[Spread], arrays: dict[str, Array]):
-        """`usual`: mean log dollars and log seconds of each route. `arrays`: as `fit` makes them."""
-        self._usual, self.spreads, self._arrays = usual, tuple(spreads), arrays
+    def __init__(
+        self,
+        usual: dict[Route, tuple[float, float]],
+        skew: dict[Route, tuple[float, float]],
+        spreads: Sequence[Spread],
+        arrays: dict[str, Array],
+    ) -> None:
+        """`usual`: mean log dollars and log seconds of each route. `skew`: how far their means lie above these, as a
+        share of what the spread says, from 0 to 1. `arrays`: as `fit` makes them."""
+        self._usual, self._skew, self.spreads, self._arrays = usual, skew, tuple(spreads), arrays
         self._routes = list(usual)
         self._more = IntMap[tuple[Run, ...]]()
 
@@ -88,8 +99,12 @@ class TaskCosts:
             "task": c.task[known].astype(np.int32), "route": c.route[known].astype(np.int32),
             "rest": rest[known].astype(np.float32), "runs": np.maximum(c.weight[known], 1e-3).astype(np.float32),
         }  # fmt: skip
-        usual = {r: (float(d), float(s)) for r, (d, s) in zip(data.routes, means, strict=True)}
-        return cls(usual, spreads, arrays)
+        above = [
+            np.log(_route_means(c.route, np.maximum(v, LEAST), len(data.routes))) - m
+            for v, m in zip(values, means.T, strict=True)
+        ]
+        skews = np.stack([np.clip(2.0 * a / sum(of), 0.0, 1.0) for a, of in zip(above, spreads, strict=True)], axis=1)
+        return cls(_by_route(data.routes, means), _by_route(data.routes, np.nan_to_num(skews)), spreads, arrays)
 
     @classmethod
     def empty(cls) -> Self:
@@ -118,7 +133,7 @@ class TaskCosts:
         if not runs:
             return None
         found = [
-            self._factor([(r, values[k], n) for r, *values, n in runs], routes, self.spreads[k], float(np.log(text)))
+            self._factor(k, [(r, values[k], n) for r, *values, n in runs], routes, float(np.log(text)))
             for k, text in enumerate(by_text)
         ]
         return found[0], found[1]
@@ -140,6 +155,7 @@ class TaskCosts:
             "rest": np.concatenate([a["rest"], np.array([m[2] for m in more], dtype=np.float32).reshape(-1, 2)]),
             "runs": np.concatenate([a["runs"], np.array([m[3] for m in more], dtype=np.float32)]),
             "usual": np.array([self._usual[r] for r in self._routes], dtype=np.float64).reshape(-1, 2),
+            "skew": np.array([self._skew[r] for r in self._routes], dtype=np.float64).reshape(-1, 2),
         }  # fmt: skip
         for name in ("rest", "usual"):  # a router file holds no NaN
             arrays[f"{name}_known"] = ~np.isnan(arrays[name])
@@ -152,10 +168,9 @@ class TaskCosts:
         arrays: dict[str, Any] = dict(state.arrays)
         for name in ("rest", "usual"):
             arrays[name] = np.where(arrays[f"{name}_known"], arrays[name], np.nan)
-        usual = {
-            Route.parse(r): (d, s) for r, (d, s) in zip(state.meta["routes"], arrays["usual"].tolist(), strict=True)
-        }
-        return cls(usual, [Spread(*map(float, s)) for s in state.meta["spreads"]], arrays)
+        routes = [Route.parse(r) for r in state.meta["routes"]]
+        usual, skew = (_by_route(routes, arrays[name]) for name in ("usual", "skew"))
+        return cls(usual, skew, [Spread(*map(float, s)) for s in state.meta["spreads"]], arrays)
 
     def _runs(self, task: Task) -> list[Run]:
         """List the runs on a task: by its id, else by its text."""
@@ -179,11 +194,11 @@ class TaskCosts:
         rows = zip(a["route"][own].tolist(), a["rest"][own].tolist(), a["runs"][own].tolist(), strict=True)
         return [(self._routes[r], rest[0], rest[1], n) for r, rest, n in rows]
 
-    @staticmethod
     def _factor(
-        runs: Sequence[tuple[Route, float, float]], routes: Sequence[Route], spread: Spread, text: float
+        self, which: int, runs: Sequence[tuple[Route, float, float]], routes: Sequence[Route], text: float
     ) -> Floats:
-        known = [run for run in runs if not np.isnan(run[1])]
+        """Compute the factors of dollars (`which` is 0) or of seconds (1)."""
+        known, spread = [run for run in runs if not np.isnan(run[1])], self.spreads[which]
         if not known:
             return np.ones(len(routes))
         ran = [r for r, _, _ in known]
@@ -192,13 +207,19 @@ class TaskCosts:
         across = spread.task + spread.pair * np.array([[r == s for s in ran] for r in routes], dtype=np.float64)
         weights = np.linalg.solve(seen, across.T).T
         mean = weights @ (np.array([rest for _, rest, _ in known]) - text)
-        # The mean of a lognormal: what is no longer uncertain no longer adds to it.
-        return np.asarray(np.exp(mean - (weights * across).sum(axis=1) / 2.0))
+        skews = [of[which] for of in self._skew.values()]
+        usual = float(np.mean(skews)) if skews else 0.0
+        skew = np.array([self._skew[r][which] if r in self._skew else usual for r in routes])
+        return np.asarray(np.exp(mean - skew * (weights * across).sum(axis=1) / 2.0))
 
 
-def _route_means(route: Ints, logs: Floats, n: int) -> Floats:
-    known = ~np.isnan(logs)
-    total = np.bincount(route[known], weights=logs[known], minlength=n)
+def _by_route(routes: Sequence[Route], values: Floats) -> dict[Route, tuple[float, float]]:
+    return {r: (float(dollars), float(seconds)) for r, (dollars, seconds) in zip(routes, values, strict=True)}
+
+
+def _route_means(route: Ints, values: Floats, n: int) -> Floats:
+    known = ~np.isnan(values)
+    total = np.bincount(route[known], weights=values[known], minlength=n)
     runs = np.bincount(route[known], minlength=n)
     return np.where(runs > 0, total / np.maximum(runs, 1), np.nan)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from hmrouter.costs.cost import BASES
 from hmrouter.errors import InputError, UsageError
 from hmrouter.history.public import Background, SuiteCounts
-from hmrouter.types import Candidate, Decision, EarlierRuns, Evidence, Route, Task
+from hmrouter.types import Candidate, Decision, EarlierRuns, Evidence, Route, Task, UnknownRoute
 
 T = TypeVar("T")
 
@@ -51,6 +51,7 @@ def to_dict(decision: Decision, elsewhere: Elsewhere | None = None) -> dict[str,
         "incumbent": None if decision.incumbent is None else str(decision.incumbent),
         "calibration": dict(decision.calibration),
         "excluded": dict(decision.excluded),
+        "unknown": [asdict(u) | {"route": str(u.route)} for u in decision.unknown],
         "earlier": [asdict(e) | {"route": str(e.route)} for e in decision.earlier],
         "history": history,
         "ranked": ranked,
@@ -92,6 +93,9 @@ def _decision(d: dict[str, Any]) -> Decision:
         earlier=tuple(
             EarlierRuns(Route.parse(e["route"]), _number(e["runs"]), _number(e["score"]), bool(e["like"]))
             for e in d.get("earlier", ())  # documents of versions without memory
+        ),
+        unknown=tuple(
+            UnknownRoute(Route.parse(u["route"]), str(u["what"]), str(u["near"])) for u in d.get("unknown", ())
         ),
     )  # fmt: skip
 

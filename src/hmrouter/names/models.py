@@ -100,7 +100,7 @@ class ModelTable:
         """
         canonical = canonical_model(name)
         # A model at another effort is the same model.
-        entry = {**self._models.get(_without_effort(canonical), {}), **self._models.get(canonical, {})}
+        entry = {**self._models.get(without_effort(canonical), {}), **self._models.get(canonical, {})}
         vendor, family = self._line(canonical, entry)
         if "release" in entry:
             release: float | None = _year(entry["release"])
@@ -145,12 +145,12 @@ def _first_word(name: str) -> str:
 
 
 def _family(name: str) -> str:
-    first, *rest = _words(_without_effort(name))
+    first, *rest = _words(without_effort(name))
     kept = [_LETTERS.match(word) for word in rest if word not in _NOT_FAMILY and not _VERSION.fullmatch(word)]
     return "-".join([_first_word(first), *(letters[0] for letters in kept if letters)])  # the k of k2 stays
 
 
-def _without_effort(name: str) -> str:
+def without_effort(name: str) -> str:
     """Leave out an effort, which follows a version: gpt-5-medium has one, mistral-medium is a model of its own."""
     shorter = _EFFORT.sub("", name)
     return shorter if re.search(r"\d", shorter) else name

@@ -29,5 +29,6 @@ def to_dict(plan: Plan) -> dict[str, Any]:
         "max_cost": plan.max_cost,
         "n_candidates": plan.n_candidates,
         "excluded": dict(plan.excluded),
+        "unknown": [asdict(u) | {"route": str(u.route)} for u in plan.unknown],
         "attempts": attempts,
     }

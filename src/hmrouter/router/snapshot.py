@@ -19,6 +19,7 @@ from hmrouter.costs import Cost, ExpectedCosts, RouteCosts, nearest
 from hmrouter.decide.budgets import Spending
 from hmrouter.decide.chooser import KEPT_DRAWS, Chooser, Compared
 from hmrouter.decide.document import Elsewhere
+from hmrouter.decide.known import KnownNames
 from hmrouter.decide.policy import Policy
 from hmrouter.decide.pool import select
 from hmrouter.decide.uncertainty import Draws
@@ -27,13 +28,14 @@ from hmrouter.features.base import Embedder
 from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.history.public import SuiteCounts, count_suites
 from hmrouter.history.records import Record
+from hmrouter.names.models import ModelTable
 from hmrouter.plan import ATTEMPTS, Goal, Planner, VerifierErrors
 from hmrouter.plan.difficulty import Difficulty
 from hmrouter.recent import Recent
 from hmrouter.router.report import FitReport
 from hmrouter.scorers.base import Scorer
 from hmrouter.state import Floats
-from hmrouter.types import Decision, Evidence, Outcome, Plan, Route, Status, Task
+from hmrouter.types import Decision, Evidence, Outcome, Plan, Route, Status, Task, UnknownRoute
 
 KEPT_POOLS = 8
 """How many pools' costs, solved budgets and scorers are remembered: few pools are asked about, often."""
@@ -86,7 +88,7 @@ class Snapshot:
         """Choose a route for each task; see `Router.route_all`."""
         if top is not None and top < 1:
             raise UsageError("is not at least 1; a decision shows at least the chosen route", argument="top", value=top)
-        routes = self._routes(asked)
+        routes, unknown = self._routes(asked)
         if policy.incumbent is not None and policy.incumbent not in routes:
             raise UnknownName("incumbent", str(policy.incumbent), map(str, routes), "the pool")
         wanted = [as_task(t) for t in tasks]
@@ -100,7 +102,8 @@ class Snapshot:
             spending = chooser.spending(self.embedder.embed([as_task(t).text for t in reference]))
         elif policy.budget_per_task is not None and len(self.reference):
             spending = self._spending((routes, policy), lambda: chooser.spending(self.reference))
-        return chooser.decide(wanted, x, top, spending)
+        decisions = chooser.decide(wanted, x, top, spending)
+        return [replace(d, unknown=unknown) for d in decisions] if unknown else decisions
 
     def plan(
         self,
@@ -112,7 +115,7 @@ class Snapshot:
         attempts: int = ATTEMPTS,
     ) -> Plan:
         """Plan attempts at a task in order; see `Router.plan`."""
-        routes, wanted = self._routes(asked), as_task(task)
+        (routes, unknown), wanted = self._routes(asked), as_task(task)
         x = self.embedder.embed([wanted.text])
         by_text = float(self.costs.factors(x)[0][0])
         own = self.costs.own_factors(wanted, routes, (by_text, 1.0))
@@ -121,7 +124,8 @@ class Snapshot:
         planner = Planner(
             self._scorer_for(routes), policy, routes, costs, self.difficulty, self.observed, self.evidence
         )
-        return planner.plan(wanted, x[0], goal, verifier, attempts)
+        made = planner.plan(wanted, x[0], goal, verifier, attempts)
+        return replace(made, unknown=unknown) if unknown else made
 
     def evidence(self, route: Route) -> Evidence:
         """Count the known executions of the pair, of its model and of its harness."""
@@ -215,8 +219,16 @@ class Snapshot:
 
         return self._costs_of(routes, costs)
 
-    def _routes(self, asked: PoolRequest) -> tuple[Route, ...]:
-        return select(self.pool if asked.pool is None else tuple(dict.fromkeys(asked.pool)), asked.allow, asked.deny)
+    def _routes(self, asked: PoolRequest) -> tuple[tuple[Route, ...], tuple[UnknownRoute, ...]]:
+        """Give the routes that are ranked, and those of the pool of which nothing is known."""
+        if asked.pool is None:
+            return select(self.pool, asked.allow, asked.deny), ()
+        return self._known_names.divide(select(tuple(dict.fromkeys(asked.pool)), asked.allow, asked.deny))
+
+    @cached_property
+    def _known_names(self) -> KnownNames:
+        ran = (*self.pool, *self.runs, *self.seen)
+        return KnownNames.of(ran, ModelTable.shipped().known, self.descriptions.known())
 
     def _scorer_for(self, routes: Sequence[Route]) -> Scorer:
         """Return the scorer, told the descriptions of harnesses that it does not know yet, if it uses them."""

@@ -1,6 +1,6 @@
 """The values that everything else speaks in. Frozen, typed, validated where they are made."""
 
-from hmrouter.types.decisions import Attempt, Candidate, Candidates, Decision, EarlierRuns, Evidence, Plan
+from hmrouter.types.decisions import Attempt, Candidate, Candidates, Decision, EarlierRuns, Evidence, Plan, UnknownRoute
 from hmrouter.types.outcomes import DEFAULT_SUITE, HistorySources, Outcome, Route, Status, Task, text_hash
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "Route",
     "Status",
     "Task",
+    "UnknownRoute",
     "text_hash",
 ]

@@ -34,6 +34,17 @@ class EarlierRuns:
 
 
 @dataclass(frozen=True, slots=True)
+class UnknownRoute:
+    """A route of the pool that is not ranked, as nothing is known of its model or of its harness."""
+
+    route: Route
+    what: str
+    """`model`, `harness` or `model and harness`."""
+    near: str = ""
+    """The known name that is spelled most like it; empty if none is."""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """One feasible route for one task, with everything the choice looked at."""
 
@@ -146,6 +157,8 @@ class Decision:
     earlier: tuple[EarlierRuns, ...] = ()
     """Earlier runs on this very task, or on its like, that the choice rests on. Where there are any, success, interval
     and `p_best` are those of this task, not of tasks like it."""
+    unknown: tuple[UnknownRoute, ...] = ()
+    """Routes of the pool that were not ranked, as nothing is known of them, here or elsewhere."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
@@ -243,6 +256,8 @@ class Plan:
     """How many routes of the pool fell to which constraint."""
     scorer: str = ""
     n_candidates: int = 0
+    unknown: tuple[UnknownRoute, ...] = ()
+    """Routes of the pool that were not considered, as nothing is known of them, here or elsewhere."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property

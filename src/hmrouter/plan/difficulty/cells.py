@@ -70,13 +70,12 @@ def run_likeness(cells: Cells, p: Floats, posterior: Floats) -> float:
     return float(np.clip((both.sum() - (here * mean**2).sum()) / max(spread, 1e-12), 0.0, 1.0))
 
 
-def shared_parts(cells: Cells, y: Floats, routes: Sequence[Route]) -> tuple[float, float, float]:
-    """Split what two routes have in common on a task: its ease, what suits their model, what suits their harness.
+def shared_parts(cells: Cells, y: Floats, routes: Sequence[Route]) -> tuple[float, float]:
+    """Measure what suits a model, and what suits a harness, beside what two routes have in common on average.
 
-    The variances are scaled so that two different routes on one task have on average a covariance of 1. What all of
-    them share is the task's ease, whatever it comes from.
+    That average is what the slopes of the ease are learned from; what all routes share is ease, whatever it comes from.
     """
     shares, same_model, same_harness = RunVariances.of_cells(cells, y, routes)
     model, harness = shares.model * (same_model < 1.0), shares.harness * (same_harness < 1.0)
-    total = shares.task + same_model * model + same_harness * harness
-    return shares.task / total, model / total, harness / total
+    common = shares.task + same_model * model + same_harness * harness
+    return model / common, harness / common

@@ -58,11 +58,8 @@ class Difficulty:
     """How much alike two runs of one route on one task are beyond the task's difficulty: 0 not at all, 1 the same."""
     repeated: frozenset[Route] = frozenset()
     """Routes with enough repeated runs to know what trying again is worth."""
-    ease: float = 1.0
-    """The variance of what makes a task easy for all routes alike, whatever their model and harness."""
     model: float = 0.0
-    """The variance of what suits a model on a task. `ease`, `model` and `harness` are such that two routes of the
-    training tasks have on average a covariance of 1, which the slopes were learned with."""
+    """The variance of what suits a model on a task; that of its ease is 1."""
     harness: float = 0.0
 
     @classmethod
@@ -98,7 +95,7 @@ class Difficulty:
         none = np.zeros(n)
         parts = (("model", np.sqrt(self.model)), ("harness", np.sqrt(self.harness)))
         suits = [sum(sd * columns.get((kind, getattr(r, kind)), none) for kind, sd in parts) for r in routes]
-        ease = np.sqrt(self.ease) * self.nodes[None, :, None] + np.reshape(suits, (len(routes), 1, n))
+        ease = self.nodes[None, :, None] + np.reshape(suits, (len(routes), 1, n))
         factor = np.exp(tilts[:, None] * sigmoid(self.slope * self.nodes))
         return Scenarios(
             np.repeat(self.weights / n, n), (slopes[:, None, None] * ease).reshape(len(routes), -1),
@@ -112,7 +109,7 @@ class Difficulty:
         meta: dict[str, Any] = {
             "routes": [str(r) for r in routes], "repeated": sorted(str(r) for r in self.repeated),
             "slope": self.slope, "tilt": self.tilt, "lift": self.lift, "likeness": self.likeness,
-            "parts": [self.ease, self.model, self.harness],
+            "model": self.model, "harness": self.harness,
         }  # fmt: skip
         return State({"weights": self.weights, "routes": np.array(columns).reshape(-1, 2)}, meta)
 
@@ -121,7 +118,6 @@ class Difficulty:
         """Restore the difficulty that `state` described."""
         routes = [Route.parse(r) for r in state.meta["routes"]]
         slopes, tilts = state.arrays["routes"].T.tolist()
-        ease, model, harness = map(float, state.meta.get("parts", (1.0, 0.0, 0.0)))  # files of the first versions
         if state.arrays["weights"].shape != (NODES,):
             raise ValueError(f"difficulty has {state.arrays['weights'].shape} weights, not {NODES}")
         return cls(
@@ -129,5 +125,5 @@ class Difficulty:
             tilts=dict(zip(routes, tilts, strict=True)), slope=float(state.meta["slope"]),
             tilt=float(state.meta["tilt"]), lift=float(state.meta["lift"]), likeness=float(state.meta["likeness"]),
             repeated=frozenset(Route.parse(r) for r in state.meta["repeated"]),
-            ease=ease, model=model, harness=harness,
+            model=float(state.meta.get("model", 0.0)), harness=float(state.meta.get("harness", 0.0)),
         )  # fmt: skip
