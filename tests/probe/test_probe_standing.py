@@ -69,6 +69,10 @@ def test_knowing_everything_is_worth_the_regret_that_is_left() -> None:
 def test_advice_weighs_value_against_cost() -> None:
     p = prober(a=11, b=10, c=9)
     assert advice([p.standing()], p.outlook(value=1e-4), 0.9)[0] == "stop"
+    assert advice([p.standing()], p.outlook(value=1e-4), 0.9, out=35) == (
+        "wait",
+        "35 suggested runs are still out, and with these, more cost more than they are worth; import what comes back",
+    )
     verdict, why = advice([p.standing()], p.outlook(value=100.0), 0.9)
     assert verdict == "go on"
     assert "worth more than they cost" in why

@@ -151,13 +151,15 @@ def advice(standings: Sequence[Standing], outlook: Sequence[Worth], confidence: 
     if min(standing.p_best for standing in standings) >= confidence:
         sure = f"the best with a probability of at least {confidence:.0%}"
         return "stop", f"the leader is {sure}" if len(standings) == 1 else f"each of these is, at its price, {sure}"
+    are = "1 suggested run is" if out == 1 else f"{out:,} suggested runs are"
     if not outlook and out:
-        are = "1 suggested run is" if out == 1 else f"{out:,} suggested runs are"
         return "wait", f"nothing else is left to run, and {are} still out; import what comes back"
     if not outlook:
         return "stop", "nothing is left to run"
     if any(worth.cost is None for worth in outlook):
         return "go on", "it is not sure yet; what more runs cost is not known, so whether they pay is yours to say"
+    if not any(worth.net > 0.0 for worth in outlook) and out:
+        return "wait", f"{are} still out, and with these, more cost more than they are worth; import what comes back"
     if not any(worth.net > 0.0 for worth in outlook):
         return "stop", "more runs cost more than they are worth"
     runs = best_of(outlook).runs
