@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import mkdtemp
 
 from hmrouter.logs.base import UNPACKED, Notes, problem, shown
-from hmrouter.logs.members import Budget, Member, MemberKind
+from hmrouter.logs.budget import Budget
+from hmrouter.logs.members import Member, MemberKind
 from hmrouter.logs.tar_file import is_tar, tar_members
 from hmrouter.logs.zip_file import is_zip, zip_members
 
