@@ -4,13 +4,18 @@ formats/            one reader per format, and parts that two of them share
 base.py             the contract of a reader; the caller's request; bad records; messages with file and line
 walk.py             a path -> the logs in it
 archives.py         an archive -> a folder for a while
-members.py          entries of an archive, and the limit of what may come out
+members.py          entries of an archive
+budget.py           the one limit of what a log may become
+faults.py           a fault in reading a log refuses that log alone
 zip_file.py         members of ZIP archives
 tar_file.py         members of tar archives
+decompress.py       bzip2 and xz in bounded blocks
 files.py            bytes and lines, gzip or plain, bounded and counted
 json_file.py        JSON documents, whole or item by item
 json_object.py      JSON text -> one object, strictly
 json_stream.py      the bytes of a document on their way to the parser
+parquet_pages.py    how large the pages of a Parquet file become
+parquet_cells.py    cells of a Parquet file as Python values
 table.py            rows of a table -> outcomes
 fields.py           the column names of an outcome's fields in tables
 coerce.py           one cell -> one value

@@ -25,7 +25,7 @@ MEMBERS = 200_000
 DEPTH = 3
 """Archives inside each other."""
 
-_NEXT_STEP = "if you trust it, unpack it yourself and import the folder"
+_NEXT_STEP = "if you trust it, unpack it yourself and import what comes out"
 
 
 class Budget:
