@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from hmrouter import __version__
 from hmrouter.errors import HMRouterError, UsageError
+from hmrouter.printable import printable
 
 
 def main() -> None:
@@ -45,7 +46,7 @@ def _run(typed: list[str]) -> None:
 
 def _fail(message: str, code: int) -> NoReturn:
     if message:
-        sys.stderr.write(f"error: {' '.join(message.split())}\n")
+        sys.stderr.write(f"error: {printable(' '.join(message.split()))}\n")
     try:
         sys.stdout.flush()
     except OSError:  # Python must not try again at exit to write what nobody can take

@@ -13,7 +13,7 @@ import typer
 from hmrouter.cli.import_repeats import repeats
 from hmrouter.cli.import_summary import ImportReport, LogReport
 from hmrouter.cli.names import NamesFile
-from hmrouter.cli.output import DEFAULT_STORE, Json, Store, print_json, say
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, echo, print_json, say
 from hmrouter.cli.probe import ORDERS
 from hmrouter.cli.refused_rows import RefusedRows
 from hmrouter.errors import HMRouterError, LogError, UsageError
@@ -72,7 +72,6 @@ def import_logs(
     """
     from hmrouter.cli.import_job import ImportJob
     from hmrouter.logs import Request, check_suite
-    from hmrouter.logs.base import printable
     from hmrouter.logs.fields import check_mapping
     from hmrouter.names import Names
     from hmrouter.store import OutcomeStore
@@ -100,20 +99,20 @@ def import_logs(
             report.store = kept.summary()
             again = list(repeats(before, kept.run_keys()))
     for remark in (*report.remarks(), *(f"note: {said}" for said in again)) if report.imported else ():
-        say(printable(remark))
+        say(remark)
     if as_json:
         print_json(report.to_dict())
     else:
         for line in report.lines():
-            typer.echo(line)
+            echo(line)
         if no_text and vectors is None and report.store is not None:
             say("note: neither texts nor vectors are kept, so a router learns routes, not tasks; see --embedder")
         if any(log.added and log.added.new for log in report.imported) and not dry_run:
             found = store in (DEFAULT_STORE, os.environ.get("HMROUTER_STORE"))  # by the next command, too
             address = "" if found else f" --store {kept}"
-            typer.echo(f"Next: hmrouter train{address}")
+            echo(f"Next: hmrouter train{address}")
             if ORDERS.exists():
-                typer.echo(f"Of the runs that hmrouter probe suggested: hmrouter probe status{address}")
+                echo(f"Of the runs that hmrouter probe suggested: hmrouter probe status{address}")
     if report.refused:
         if len(report.logs) > 1:
             say(f"error: {len(report.refused):,} of {len(report.logs):,} logs were refused")
@@ -166,9 +165,9 @@ def _tell(log: LogReport, as_json: bool) -> None:
         there = os.path.lexists(log.path) or not log.error.endswith("does not exist")
         say(f"error: {log.error}{'' if there else '; give a log, an archive or a folder of logs that is there'}")
     elif not as_json:
-        typer.echo(log.line())
+        echo(log.line())
         for reason, n, places in log.reasons():
-            typer.echo(f"  refused {n:,}: {reason}{f' ({_places(places, n)})' if places else ''}")
+            echo(f"  refused {n:,}: {reason}{f' ({_places(places, n)})' if places else ''}")
 
 
 def _places(places: list[str], n: int) -> str:

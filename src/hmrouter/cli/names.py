@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, print_json, table
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, echo, print_json, table
 from hmrouter.cli.words import counted
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def show(
     out.print(_table("Models", rows[Kind.MODEL]))
     out.print(_table("Harnesses", rows[Kind.HARNESS]))
     if any(row.looks_like for kind in Kind for row in rows[kind]):
-        typer.echo("To count two as one: hmrouter names merge model|harness OLD NEW; it can be undone with split.")
+        echo("To count two as one: hmrouter names merge model|harness OLD NEW; it can be undone with split.")
 
 
 @app.command()
@@ -109,11 +109,11 @@ def merge(
     if as_json:
         print_json({"kind": kind.value, "name": old, "merged_into": into, "outcomes": outcomes})
         return
-    typer.echo(
+    echo(
         f"{kind.capitalize()} {old!r} ({counted(outcomes, 'outcome')}) counts as {into!r} from now on; undo it with: "
         f"hmrouter names split {kind} {old}"
     )
-    typer.echo("Next: hmrouter train")
+    echo("Next: hmrouter train")
 
 
 @app.command()
@@ -136,8 +136,8 @@ def split(
     if as_json:
         print_json({"kind": kind.value, "name": old, "merged_into": None, "outcomes": outcomes})
         return
-    typer.echo(f"{kind.capitalize()} {old!r} ({counted(outcomes, 'outcome')}) counts under its own name again.")
-    typer.echo("Next: hmrouter train")
+    echo(f"{kind.capitalize()} {old!r} ({counted(outcomes, 'outcome')}) counts under its own name again.")
+    echo("Next: hmrouter train")
 
 
 def known_names(names: Names, kind: str) -> Collection[str]:

@@ -14,9 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-import typer
-
-from hmrouter.cli.output import print_json, progress, say
+from hmrouter.cli.output import echo, print_json, progress, say
 from hmrouter.cli.store_lines import fits, json_line
 from hmrouter.cli.words import counted
 from hmrouter.errors import UsageError
@@ -64,7 +62,7 @@ def export_file(out: str, suite: str | None, store: str, as_json: bool) -> None:
     if as_json:
         print_json({"out": out, "outcomes": total})
     elif out != "-":
-        typer.echo(f"Wrote {counted(total, 'outcome')} to {out}.")
+        echo(f"Wrote {counted(total, 'outcome')} to {out}.")
 
 
 class _Shortened:
