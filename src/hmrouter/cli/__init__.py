@@ -12,6 +12,7 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from hmrouter import __version__
+from hmrouter.cli.ending import clean_ending
 from hmrouter.errors import HMRouterError, UsageError
 from hmrouter.printable import printable
 
@@ -22,7 +23,8 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         try:
-            _run(sys.argv[1:])
+            with clean_ending():
+                _run(sys.argv[1:])
         finally:
             sys.stdout.flush()  # here, where a failure still has an exit code
     except HMRouterError as e:

@@ -30,8 +30,19 @@ PLACES = 5
 """How many places of refused records are shown per reason."""
 
 
+def _path(text: str) -> Path:
+    if not text:  # Python would take it for the current folder
+        raise UsageError("a path is empty; give a log, a folder or an archive")
+    return Path(text)
+
+
 def import_logs(
-    paths: Annotated[list[Path], typer.Argument(help="Logs, folders of logs, archives; benchmark directories.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Logs, folders of logs, archives; benchmark directories.", parser=_path, metavar="PATHS..."
+        ),
+    ],
     format: Annotated[str, typer.Option("--format", help=f"auto, or one of: {FORMATS}.")] = "auto",
     suite: Annotated[str | None, typer.Option("--suite", help="Suite of outcomes whose log names none.")] = None,
     columns: Annotated[

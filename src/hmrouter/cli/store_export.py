@@ -21,6 +21,7 @@ from hmrouter.errors import UsageError
 from hmrouter.files import replacing, sole_writer
 from hmrouter.logs.fields import EXPORT, EXPORT_VERSION, FIELDS
 from hmrouter.logs.files import CELL_LIMIT
+from hmrouter.logs.spreadsheet import GUARDED, guarded
 from hmrouter.types import text_hash
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ def _write_csv(stream: IO[bytes], outcomes: Iterable[Outcome]) -> Iterator[int]:
     table.writerow(COLUMNS)
     for total, outcome in enumerate(outcomes, 1):
         values = _record(outcome)
-        table.writerow([*(values | {"meta": json.dumps(values["meta"]) if values["meta"] else ""}).values()])
+        values |= {"meta": json.dumps(values["meta"]) if values["meta"] else "", EXPORT: GUARDED}
+        table.writerow(map(guarded, values.values()))
         yield total
     text.detach()  # writes what is left; the stream itself is not ours to close
 

@@ -17,8 +17,10 @@ json_stream.py      the bytes of a document on their way to the parser
 parquet_pages.py    how large the pages of a Parquet file become
 parquet_cells.py    cells of a Parquet file as Python values
 table.py            rows of a table -> outcomes
+spreadsheet.py      cells of an exported CSV that are no formulas
 fields.py           the column names of an outcome's fields in tables
 coerce.py           one cell -> one value
+keys.py             warns of texts that hold keys
 harness_output.py   recognises a harness's own output, to say that it is no log of outcomes
 """
 
@@ -30,6 +32,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
+from hmrouter.errors import UsageError
 from hmrouter.logs.archives import is_archive
 from hmrouter.logs.base import Notes, Reader, Refusals, Request
 from hmrouter.logs.fields import check_mapping
@@ -110,6 +113,8 @@ def find_logs(
 
     Close it if you stop before its end: an archive lies unpacked while its logs are read.
     """
+    if path == "":  # not the current folder, as an empty path is to Python
+        raise UsageError("the path of the log is empty; give a file, a folder or an archive")
     return logs_at(Path(path), READERS, Notes() if notes is None else notes, format, mapping)
 
 

@@ -52,9 +52,10 @@ def unpacked(path: Path, budget: Budget, notes: Notes) -> Iterator[Path]:
 
 def _stem(path: Path) -> str:
     """Drop the endings that mark an archive; a benchmark at its top gets this as its name."""
-    while path.suffix.lower() in _ENDINGS:
-        path = path.with_suffix("")
-    return path.name.strip(".") or "archive"
+    name = path.name  # by hand: versions of Python differ in what the suffix of "..zip" is
+    while (dot := name.rfind(".")) > 0 and name[dot:].lower() in _ENDINGS:
+        name = name[:dot]
+    return name.strip(".") or "archive"
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from hmrouter.logs.faults import as_refusals
 from hmrouter.logs.files import head
 from hmrouter.logs.harness_output import harness_of
 from hmrouter.logs.json_file import top_keys
+from hmrouter.logs.keys import noting_keys
 from hmrouter.logs.table import TableReader
 from hmrouter.types import Outcome
 
@@ -47,7 +48,7 @@ class Log:
             found = self.reader.read(self.path, request)
             # The files of a folder that is one log have budgets of their own, where they are unpacked.
             budget = self.budget or (None if os.path.isdir(self.path) else Budget.of_file(self.path))
-            yield from found if budget is None else budget.watch(self.path, found)
+            yield from noting_keys(found if budget is None else budget.watch(self.path, found), request.notes)
         request.refusals.raise_any()
 
 
