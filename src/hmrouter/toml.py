@@ -26,7 +26,5 @@ def parse_toml(content: bytes, what: str) -> dict[str, Any]:
         return tomllib.loads(content.decode("utf-8"))
     except RecursionError:
         raise InputError(f"{what} is nested too deeply") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{what} is not UTF-8 text: {error.reason} at byte {error.start + 1}") from None
-    except ValueError as error:  # a `TOMLDecodeError`, or an integer of thousands of digits
-        raise InputError(f"{what} is not valid TOML: {error}") from error
+    except ValueError as error:  # also of text that is not UTF-8, and of an integer of thousands of digits
+        raise InputError(f"{what} is not a TOML file: {error}") from error

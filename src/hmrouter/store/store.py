@@ -103,7 +103,8 @@ class OutcomeStore:
                 self._require_suite(suite, summary.suites(conn))
             read = 0
             with telling_damage(conn, self._where):
-                for read, outcome in enumerate(rows.stream(conn, suite, merged), 1):
+                for outcome in rows.stream(conn, suite, merged):
+                    read += 1
                     yield outcome
             if suite is None and read != (stored := summary.count(conn)):
                 raise damaged(conn, self._where, f"{read:,} of {stored:,} outcomes can be read")
