@@ -33,7 +33,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 names = texts.filter(lambda text: text.strip() != "")
 perhaps = st.just("") | names
 amounts = st.none() | st.floats(0, 1e9, allow_nan=False)
-counts = st.none() | st.integers(0, 10**13)
+counts = st.none() | st.integers(0, 10**16)
 metas = st.dictionaries(texts, st.none() | st.booleans() | st.integers(-9, 9) | texts, max_size=2)
 # Names of any spelling, canonical or not; few ids, so that outcomes meet in one task or one cell.
 routes = st.builds(

@@ -19,7 +19,7 @@ chars = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 names = st.text(chars, max_size=6)
 nonempty = st.text(chars, min_size=1, max_size=6)
 amounts = st.none() | st.floats(0, 1e9)
-counts = st.none() | st.integers(0, 10**13)
+counts = st.none() | st.integers(0, 10**16)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),

@@ -23,6 +23,9 @@ DEEPEST_MEMBER = 64
 SPARE_DISK = 512 * 2**20
 """Bytes that are left free on the disk: others write there too."""
 
+LEAST_ROOM = 4096
+"""Bytes that a file takes on the disk, even an empty one; they count as unpacked."""
+
 _ENDINGS = {".zip", ".tar", ".gz", ".bz2", ".xz", ".tgz", ".tbz2", ".txz"}
 
 
@@ -42,8 +45,8 @@ def unpacked(path: Path, budget: Budget, notes: Notes) -> Iterator[Path]:
         folder.mkdir()
         UNPACKED[folder] = path
         try:
-            for member in zip_members(path) if is_zip(path) else tar_members(path):
-                budget.spend(path, members=1)
+            for member in zip_members(path, budget.members_left) if is_zip(path) else tar_members(path):
+                budget.spend(path, size=LEAST_ROOM, members=1)
                 _unpack(path, member, folder, budget, notes)
             yield folder
         finally:

@@ -48,6 +48,11 @@ class Budget:
         self._members = 0
         self._depth = 0
 
+    @property
+    def members_left(self) -> int:
+        """How many files and folders may still be unpacked."""
+        return MEMBERS - self._members
+
     @classmethod
     def of_file(cls, path: Path) -> Budget:
         """For a file, by its size; one that is not there is told of by whoever opens it."""

@@ -11,7 +11,6 @@ from types import ModuleType
 from typing import Any
 
 from hmrouter.logs.files import CELL_LIMIT, CELL_TOO_LONG
-from hmrouter.logs.parquet_pages import PAGE_LIMIT
 
 
 def cells(array: Any, first: int, bad: dict[int, str], arrow: ModuleType) -> list[Any]:
@@ -20,12 +19,7 @@ def cells(array: Any, first: int, bad: dict[int, str], arrow: ModuleType) -> lis
         # Python's datetime has no nanoseconds, and no log needs them.
         array = array.cast(arrow.timestamp("us", array.type.tz), safe=False)
     nested = arrow.types.is_nested(array.type)
-    if arrow.types.is_dictionary(array.type):
-        values = _shared(array)
-    elif nested and _size(array, arrow) > PAGE_LIMIT:
-        values = [_small(array, place, first, bad, arrow) for place in range(len(array))]
-    else:
-        values = _values(array, first, bad)
+    values = _shared(array) if arrow.types.is_dictionary(array.type) else _values(array, first, bad)
     for place, cell in enumerate(values, first):
         try:
             text = json.dumps(cell) if nested else cell
@@ -55,35 +49,3 @@ def _shared(array: Any) -> list[Any]:
     places = array.indices.to_pylist()
     values = {place: array.dictionary[place].as_py() for place in set(places) if place is not None}
     return [values.get(place) for place in places]
-
-
-def _small(array: Any, place: int, first: int, bad: dict[int, str], arrow: ModuleType) -> Any:
-    if _size(array.slice(place, 1), arrow) > CELL_LIMIT:
-        bad[first + place] = CELL_TOO_LONG
-        return None
-    return array[place].as_py()
-
-
-def _size(array: Any, arrow: ModuleType) -> int:
-    """Bytes of the values of an array, about, once each is on its own."""
-    import pyarrow.compute as compute
-
-    kind = array.type
-    if arrow.types.is_struct(kind):
-        return sum(_size(child, arrow) for child in array.flatten())
-    if arrow.types.is_nested(kind):  # lists and maps
-        return 8 * len(array) + _size(array.flatten(), arrow)
-    if arrow.types.is_dictionary(kind):
-        if not _is_text(kind.value_type, arrow):
-            return 8 * len(array)
-        return compute.sum(compute.binary_length(array.dictionary).cast("int64").take(array.indices)).as_py() or 0
-    if _is_text(kind, arrow):
-        return compute.sum(compute.binary_length(array)).as_py() or 0
-    return 8 * len(array)
-
-
-def _is_text(kind: Any, arrow: ModuleType) -> bool:
-    types = arrow.types
-    return bool(
-        types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind)
-    )

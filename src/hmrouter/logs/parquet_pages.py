@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeGuard
 
 PAGE_LIMIT = 64 * 2**20
 """Bytes of a page once it is unpacked; writers aim at 1 MiB."""
@@ -16,7 +16,8 @@ PAGE_LIMIT = 64 * 2**20
 _HEADERS = (2**12, 2**20)
 """Bytes read for a header: nearly all fit into the first; statistics may make one longer, never beyond the second."""
 _SIZE, _PACKED = 2, 3
-_KINDS = (5, 7, 8)
+_DICTIONARY = 7
+_KINDS = (5, _DICTIONARY, 8)
 """Fields of a page's header: its sizes; then the part for data, for a dictionary, or for data of the second version,
 whose first field is the number of values."""
 
@@ -40,12 +41,16 @@ def pages(stream: BinaryIO, chunk: Any) -> Iterator[Page]:
     while at < end:
         fields, length = _header(stream, at)
         size, packed = fields.get(_SIZE), fields.get(_PACKED)
-        kind = next((number for number in _KINDS if number in fields), None)
-        if not isinstance(size, int) or not isinstance(packed, int) or size < 0 or packed < 0:
+        kind = next((number for number in _KINDS if isinstance(fields.get(number), dict)), None)
+        values = fields[kind].get(1) if kind is not None else 0
+        if not (_is_count(size) and _is_count(packed) and _is_count(values)):
             raise ValueError(f"no page at byte {at}")
-        values = fields[kind].get(1, 0) if kind is not None else 0
-        yield Page(size, values, kind == 7)
+        yield Page(size, values, kind == _DICTIONARY)
         at += length + packed
+
+
+def _is_count(number: object) -> TypeGuard[int]:
+    return isinstance(number, int) and number >= 0
 
 
 def _header(stream: BinaryIO, at: int) -> tuple[dict[int, Any], int]:

@@ -50,9 +50,14 @@ def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
             raise problem(path, f"the ZIP archive is truncated or corrupt ({error})") from None
 
 
-def zip_members(path: Path) -> Iterator[Member]:
-    """Read the members, in the order of the archive; whatever is wrong with it is a `LogError`."""
+def zip_members(path: Path, most: int) -> Iterator[Member]:
+    """Read the members, in the order of the archive; whatever is wrong with it is a `LogError`.
+
+    One that has more than `most` yields none: nothing of it has to be unpacked to know.
+    """
     with open_zip(path) as archive:
+        if len(archive.infolist()) > most:
+            raise problem(path, f"holds {len(archive.infolist()):,} files and folders, and {most:,} is the limit")
         for info in archive.infolist():
             # Some packers of Windows write backslashes.
             name = info.filename.replace("\\", "/")

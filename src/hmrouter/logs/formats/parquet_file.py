@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from hmrouter.errors import InputError, MissingExtra
+from hmrouter.errors import InputError, LogError, MissingExtra
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.budget import Budget
 from hmrouter.logs.fields import bind
@@ -22,8 +22,8 @@ _BATCH = 1024
 """Rows in memory at once, fewer where pages are large."""
 _LARGE_PAGE = 2**16
 """Bytes of a page of which `_BATCH` may be in memory at once."""
-_NESTED_VALUES = 4_000_000
-"""Values that the lists of a group of rows may hold, where there are not more rows than that."""
+_IN_LISTS = PAGE_LIMIT
+"""Bytes that lists may become by naming the same value again and again."""
 
 
 class ParquetReader(TableReader):
@@ -66,7 +66,8 @@ def _rows(path: Path, request: Request) -> Iterator[Row]:
             columns = tuple(name for name in names if name not in binding.ignored)
             batch_rows = _batch_rows(path, stream, file, columns)
             # Texts that are said once stay so.
-            texts = [leaf.path for leaf in _leaves(file, columns) if leaf.physical_type == "BYTE_ARRAY"]
+            leaves = _leaves(file, columns).items()
+            texts = [name for name, leaf in leaves if name in columns and leaf.physical_type == "BYTE_ARRAY"]
             file = parquet.ParquetFile(stream, read_dictionary=texts)
             first = 1
             for batch in file.iter_batches(batch_size=batch_rows, columns=list(columns)):
@@ -78,14 +79,14 @@ def _rows(path: Path, request: Request) -> Iterator[Row]:
                     else:
                         yield place, columns, values
                 first += batch.num_rows
-        except (arrow.ArrowException, OSError, ValueError) as error:
+        except (arrow.ArrowException, OSError, ValueError, LookupError) as error:
             raise problem(path, f"is not a readable Parquet file: {error}") from None
 
 
-def _leaves(file: Any, columns: Sequence[str]) -> list[Any]:
-    """List the columns as they are stored; a nested one consists of several."""
-    stored = (file.schema.column(place) for place in range(file.metadata.num_columns))
-    return [leaf for leaf in stored if leaf.path in columns or leaf.path.partition(".")[0] in columns]
+def _leaves(file: Any, columns: Sequence[str]) -> dict[str, Any]:
+    """Find the columns as they are stored, by path; a nested one consists of several."""
+    stored = [file.schema.column(place) for place in range(file.metadata.num_columns)]
+    return {leaf.path: leaf for leaf in stored if leaf.path in columns or leaf.path.partition(".")[0] in columns}
 
 
 def _batch_rows(path: Path, stream: BinaryIO, file: Any, columns: Sequence[str]) -> int:
@@ -94,30 +95,36 @@ def _batch_rows(path: Path, stream: BinaryIO, file: Any, columns: Sequence[str])
     A page that is too large, or pages that become too much, are refused.
     """
     budget, rows = Budget.of_file(path), _BATCH
-    wanted = {leaf.path for leaf in _leaves(file, columns)}
-    for group in range(file.metadata.num_row_groups):
-        of_group = file.metadata.row_group(group)
-        for chunk in (of_group.column(place) for place in range(of_group.num_columns)):
-            if chunk.path_in_schema not in wanted or not chunk.num_values:
+    leaves = _leaves(file, columns)
+    for number in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(number)
+        for chunk in (group.column(place) for place in range(group.num_columns)):
+            leaf = leaves.get(chunk.path_in_schema)
+            if leaf is None or not chunk.num_values:
                 continue
-            values = 0
+            values = repeated = 0
             for page in pages(stream, chunk):
                 budget.spend(path, size=page.size)
                 if page.size > PAGE_LIMIT:
-                    raise problem(
-                        path,
-                        f"column {chunk.path_in_schema!r} has a page of {page.size / 2**20:,.0f} MiB, and"
-                        f" {PAGE_LIMIT // 2**20} MiB is the limit; write it in smaller pages",
-                    )
-                if not page.dictionary:
+                    raise _too_large(path, leaf, f"has a page of {page.size / 2**20:,.0f} MiB")
+                if page.dictionary:
+                    repeated = max(repeated, page.size)
+                else:
                     values += page.values
                     if page.size > _LARGE_PAGE:
-                        rows = max(1, min(rows, page.values))
-            if values > max(_NESTED_VALUES, of_group.num_rows):
-                raise problem(
-                    path, f"column {chunk.path_in_schema!r} has {values:,} values in {of_group.num_rows:,} rows"
-                )
-    return rows
+                        rows = min(rows, page.values)
+            if leaf.path not in columns and repeated:  # nested: pyarrow makes a copy for each value
+                if not leaf.max_repetition_level:
+                    rows = min(rows, PAGE_LIMIT // repeated)
+                elif repeated * values > _IN_LISTS:
+                    raise _too_large(path, leaf, f"may repeat {repeated:,} bytes {values:,} times in its lists")
+    return max(1, rows)
+
+
+def _too_large(path: Path, leaf: Any, how: str) -> LogError:
+    return problem(
+        path, f"column {leaf.path!r} {how}, and {PAGE_LIMIT // 2**20} MiB is the limit; write it in smaller parts"
+    )
 
 
 def _pyarrow() -> tuple[ModuleType, ModuleType]:
