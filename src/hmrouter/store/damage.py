@@ -17,8 +17,11 @@ _SIGNS = (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, Att
 
 
 @contextmanager
-def telling_damage(conn: Connection, where: str) -> Iterator[None]:
-    """Turn what goes wrong while rows become values into a `StoreError` that says what the database finds itself."""
+def telling_damage(conn: Connection | None, where: str) -> Iterator[None]:
+    """Turn what goes wrong while rows become values into a `StoreError` that says what the database finds itself.
+
+    Without a connection, as where one is being made, only what went wrong is said.
+    """
     try:
         yield
     except StoreError:
@@ -27,10 +30,10 @@ def telling_damage(conn: Connection, where: str) -> Iterator[None]:
         raise damaged(conn, where, f"{type(error).__name__}: {error}") from error
 
 
-def damaged(conn: Connection, where: str, sign: str) -> StoreError:
+def damaged(conn: Connection | None, where: str, sign: str) -> StoreError:
     """Make the error of a store in which something is wrong, with what the database's own check says of it."""
     found = ""
-    if conn.dialect.name == "sqlite":
+    if conn is not None and conn.dialect.name == "sqlite":
         try:
             found = str(conn.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one())
         except SQLAlchemyError as error:

@@ -269,7 +269,8 @@ class OutcomeStore:
                     raise StoreError(f"store {self} does not exist", hint="make_store", store=str(self))
                 engine = open_engine(self._url, self._timeout)
                 try:
-                    migrate(engine, create=self._create, timeout=self._timeout)
+                    with telling_damage(None, self._where):
+                        migrate(engine, create=self._create, timeout=self._timeout)
                 except BaseException:
                     engine.dispose()
                     raise
