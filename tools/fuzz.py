@@ -62,7 +62,7 @@ def _with_other_values(content: bytes, dice: random.Random) -> bytes:
     place = dice.randrange(len(lines))
     try:
         document = json.loads(lines[place])
-    except ValueError:
+    except (ValueError, RecursionError):
         return _with_other_bytes(content, dice)
     holders = list(_holders(document))
     if not holders:
