@@ -126,7 +126,7 @@ def swebench_site() -> Files:
     """The leaderboards' file."""
     entry = {
         "name": "GPT-5", "folder": "run-1", "date": "2025-11-24", "tags": ["Model: gpt-5"],
-        "resolved": 50.0, "per_instance_details": {"a": {"resolved": True, "cost": 0.5}}, "mini-swe-agent_version": "1",
+        "resolved": 50.0, "per_instance_details": {"a": {"resolved": True, "cost": 0.5}, "b": {"resolved": False}},
     }  # fmt: skip
     return {"leaderboards.json": _json({"leaderboards": [{"name": "bash-only", "results": [entry]}]})}
 
