@@ -1,6 +1,8 @@
-"""Probabilities <-> logits, the scale on which scores add up."""
+"""Probabilities <-> logits, the scale on which scores add up; and the normal distribution."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -33,3 +35,18 @@ def logit_of_mean(mean: Floats, squeeze: float = 0.005) -> Floats:
     [-5.29, 0.0, 5.29]
     """
     return logit(squeeze + (1.0 - 2.0 * squeeze) * np.asarray(mean, dtype=np.float64))
+
+
+def normal_cdf(z: Floats) -> Floats:
+    """Compute the probability that a standard normal variable is below z, as `scipy.special.ndtr` does.
+
+    Loading SciPy takes longer than a decision; where few numbers are asked for, this one spares it.
+
+    >>> normal_cdf(np.array([-40.0, 0.0, 1.96])).round(4).tolist()
+    [0.0, 0.5, 0.975]
+    """
+    return np.asarray(0.5 * _erfc(-_ROOT_HALF * np.asarray(z, dtype=np.float64)).astype(np.float64))
+
+
+_ROOT_HALF = math.sqrt(0.5)
+_erfc = np.frompyfunc(math.erfc, 1, 1)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hmrouter.errors import PluginError, UnknownName
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 
 class Registry:
@@ -30,7 +32,7 @@ class Registry:
 
     def names(self) -> list[str]:
         """List all names, built-in first, then plug-ins, each sorted."""
-        plugins = {e.name for e in entry_points(group=self.group)} - self._builtin.keys()
+        plugins = {e.name for e in self._plugins()} - self._builtin.keys()
         return sorted(self._builtin) + sorted(plugins)
 
     def load(self, name: str) -> Any:
@@ -38,7 +40,7 @@ class Registry:
         if name in self._builtin:
             module, _, attribute = self._builtin[name].partition(":")
             return getattr(importlib.import_module(module), attribute)
-        for entry in entry_points(group=self.group, name=name):
+        for entry in self._plugins().select(name=name):
             try:
                 loaded = entry.load()
             except Exception as e:  # a plug-in may fail in any way; its name is what the user needs
@@ -47,3 +49,9 @@ class Registry:
                 raise PluginError(f"{self.kind} {name!r} ({entry.value}) is {loaded!r}, not a class")
             return loaded
         raise UnknownName(self.kind, name, self.names())
+
+    def _plugins(self) -> EntryPoints:
+        """Ask what installed packages offer; a built-in name does not need to, and the question takes its time."""
+        from importlib.metadata import entry_points
+
+        return entry_points(group=self.group)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
 from hmrouter.errors import NotFitted
-from hmrouter.features.lsa import LSA, TermWeights
+from hmrouter.features.lsa import LSA
+from hmrouter.features.ngrams import Terms, terms_of
 from hmrouter.state import State
 
 WORDS = ["fix", "write", "deploy", "the", "failing", "flaky", "test", "job", "site", "build", "parser", "docs", "cache"]
@@ -41,7 +42,7 @@ def test_order_and_repetition_of_training_texts_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "columns"), [(0, 0), (1, 1), (2, 1), (3, 1), (5, 1), (6, 2), (60, 20), (384, 128), (420, 128)]
+    ("n", "columns"), [(0, 0), (1, 0), (2, 0), (3, 1), (5, 1), (6, 2), (60, 20), (384, 128), (420, 128)]
 )
 def test_columns_are_a_third_of_the_texts_and_two_more(n: int, columns: int) -> None:
     lsa = LSA().fit(texts(n))
@@ -168,14 +169,51 @@ def test_an_unfitted_embedder_says_so() -> None:
             use()
 
 
-@given(st.lists(st.text(st.sampled_from("aAbé \n\tß字İ1"), max_size=30), min_size=1, max_size=5), st.integers(0, 9))
-def test_terms_are_weighted_as_scikit_learn_does_to_the_last_bit(asked: list[str], seed: int) -> None:
-    from sklearn.feature_extraction.text import TfidfVectorizer
+def test_a_file_of_format_1_has_its_terms_as_strings_also_those_of_one_text() -> None:
+    lsa, asked = LSA(min_texts=1).fit(texts(40)), texts(5, seed=1)
+    state = lsa.state()
+    assert (terms_of(as_texts(state.arrays["terms"])) == state.arrays["terms"]).all()
+    old = {"settings": {"dims": 128, "max_texts": 20_000, "max_terms": 65_536, "length_weight": 0.3, "stretch": False}}
+    old |= {"revision": "0123456789abcdef", "terms": as_texts(state.arrays["terms"])}
+    arrays = {name: array for name, array in state.arrays.items() if name != "terms"}
+    loaded = LSA.from_state(State(arrays, old))
+    assert np.array_equal(loaded.embed(asked), lsa.embed(asked))
+    assert loaded.identity()["revision"] == "0123456789abcdef"
 
-    theirs = TfidfVectorizer(analyzer="char", ngram_range=(1, 3), sublinear_tf=True, dtype=np.float32)
-    theirs.fit([*texts(12, seed=seed), "aé 字 ß i\u0307 ab\tb"])
-    ours = TermWeights(theirs.get_feature_names_out().tolist(), theirs.idf_)(asked)
-    wanted = theirs.transform(asked)
-    wanted.sort_indices()
-    assert (ours != wanted).nnz == 0
-    assert np.array_equal(ours.indices, wanted.indices)
+
+# -- what a file gives away -------------------------------------------------------------------------------------------
+
+KEY = "sk-Zq7Xw2Jv9Kp4Rt6Ym8Bn3"
+
+
+def as_texts(terms: Terms) -> list[str]:
+    """What the terms are the n-grams of, as whoever has the file can find out."""
+    codes = [[int(term) >> shift & 0x1FFFFF for shift in (42, 21, 0)] for term in terms]
+    return ["".join(chr(code - 1) for code in term if code) for term in codes]
+
+
+def longest_known(key: str, terms: set[str]) -> int:
+    """The most characters of a key that can be followed from term to term."""
+    run = best = 2
+    for i in range(len(key) - 2):
+        run = run + 1 if key[i : i + 3] in terms else 2
+        best = max(best, run)
+    return best
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_a_key_in_one_or_two_of_40_tasks_is_not_in_the_state(tasks: int) -> None:
+    told = texts(40)
+    for i in range(tasks):
+        told[i] += f" export TOKEN={KEY}"
+    kept, all_terms = (
+        set(as_texts(LSA(min_texts=least).fit(told).state().arrays["terms"])) for least in (LSA().min_texts, 1)
+    )
+    assert longest_known(KEY.lower(), all_terms) == len(KEY)  # what the state would hold
+    assert longest_known(KEY.lower(), kept) <= 3
+    assert not {term for term in kept if sum(term in text.lower() for text in told) < 3}
+
+
+def test_only_repetition_of_a_text_does_not_make_its_terms_common() -> None:
+    told = [*texts(30), *[f"the key is {KEY}"] * 10]
+    assert longest_known(KEY.lower(), set(as_texts(LSA().fit(told).terms_))) <= 3

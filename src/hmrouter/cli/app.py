@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hmrouter import __version__
+from hmrouter.cli.command import ours
 
 COMMANDS = {
     "import": "import_logs:import_logs",
@@ -39,12 +40,12 @@ def tree(first: str = "") -> typer.Typer:
     app.callback()(_options)
     for name in [first] if first in COMMANDS else COMMANDS:
         module, _, attribute = COMMANDS[name].partition(":")
-        command = getattr(import_module(f"hmrouter.cli.{module}"), attribute)
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name)
+        found = getattr(import_module(f"hmrouter.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name)
         else:
-            app.command(name)(command)
-    return app
+            app.command(name)(found)
+    return ours(app)
 
 
 def _version(wanted: bool) -> None:

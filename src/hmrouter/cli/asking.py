@@ -15,6 +15,7 @@ from hmrouter.cli.history import opened_store, router_of_history
 from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, given_text, say
 from hmrouter.cli.words import counted
 from hmrouter.errors import HMRouterError, InputError, UsageError
+from hmrouter.store.glance import count_outcomes
 from hmrouter.types import DEFAULT_SUITE, HistorySources, Route, Status, Task
 
 if TYPE_CHECKING:
@@ -100,6 +101,9 @@ def asked_router(
             f"{file} was trained with what it knows of other suites; leave --history out, "
             f"or train again with: hmrouter train --history {history}"
         )
+    rows = count_outcomes(store)
+    if rows is not None and rows <= _known(loaded):  # the usual case, which must cost nothing
+        return loaded, False
     # The answer does not need the store: one that is not there, is locked or is no store at all is no reason to fail.
     with suppress(HMRouterError, OSError), opened_store(_soon(store), timeout=1.0) as kept:
         if kept is not None and (note := stale(loaded, file, kept, store)):
@@ -111,9 +115,8 @@ def stale(router: Router, file: str, store: OutcomeStore, address: str) -> str:
     """Say that a router is out of date when the store has more outcomes of its suites than it knows; else nothing."""
     from hmrouter.store.database import parse, shown
 
-    known = sum(router.evidence(route).pair for route in router.pool_)  # with those that it observed later
-    left_aside = sum(router.report_.ignored.values())
-    if store.count() <= known + left_aside:  # the usual case, which must cost nothing
+    known = _known(router)
+    if store.count() <= known:
         return ""
     suites = store.suites()
     own = [suite for suite in router.report_.suites if suite in suites]
@@ -121,9 +124,9 @@ def stale(router: Router, file: str, store: OutcomeStore, address: str) -> str:
     if rows <= MOST_COUNTED:
         # As a router counts: a row may stand for several executions, or for none (a run that never took place).
         rows = sum(o.n_trials if o.status is Status.OK else 1 for suite in own for o in store.outcomes(suite))
-    elif rows <= known + left_aside + router.report_.cells:
+    elif rows <= known + router.report_.cells:
         return ""  # the difference may be rows that stand for none
-    if rows <= known + left_aside:
+    if rows <= known:
         return ""
     again = ["hmrouter", "train"]
     if address not in (DEFAULT_STORE, os.environ.get("HMROUTER_STORE")):
@@ -135,9 +138,14 @@ def stale(router: Router, file: str, store: OutcomeStore, address: str) -> str:
     if file != DEFAULT_ROUTER:
         again += ["--out", file]
     return (
-        f"{file} was trained on {counted(known + left_aside, 'outcome')}, the store now has {rows:,}; "
+        f"{file} was trained on {counted(known, 'outcome')}, the store now has {rows:,}; "
         f"train again with: {shlex.join(again)}"
     )
+
+
+def _known(router: Router) -> int:
+    """Count the outcomes that a router was trained on, observed later, or left aside because they have no score."""
+    return sum(router.evidence(route).pair for route in router.pool_) + sum(router.report_.ignored.values())
 
 
 def _soon(store: str) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from hmrouter.history.agreement import disagreeing
-from hmrouter.history.hierarchy import Hierarchy
+from hmrouter.history.hierarchy import Hierarchy, one_thread
 from hmrouter.history.records import Record, once_per_family
-from hmrouter.history.terms import Point, points_of
+from hmrouter.history.terms import TERMS, Point, points_of
 from hmrouter.state import Floats, State
 from hmrouter.types import Route
 
@@ -21,23 +22,27 @@ KEPT = 2000
 
 
 class SuiteBelief:
-    """A Gaussian over the logits of any routes' success rates on a suite that has no outcomes yet."""
+    """A Gaussian over the logits of any routes' success rates on a suite that has no outcomes yet.
 
-    def __init__(self, records: Sequence[Record], hierarchy: Hierarchy) -> None:
+    Its posterior is solved when it is first asked for something: a router that is loaded for routes that were run here
+    does not ask.
+    """
+
+    def __init__(self, records: Sequence[Record], variances: Mapping[str, float]) -> None:
+        """Hold records, and the variance of each term (`Hierarchy.fit` learns them)."""
         self.records = tuple(records)
-        self._hierarchy = hierarchy
-        self._level = hierarchy.level
+        self.variances = {term: float(variances[term]) for term in TERMS}
+        """The variance of each term."""
+        self._tasks = np.array([r.tasks for r in records], dtype=np.float64)
+        self._mean = np.array([r.mean for r in records], dtype=np.float64)
+        if not np.isfinite([*self.variances.values(), *self._tasks, *self._mean]).all():
+            raise ValueError("a record or a variance is not a finite number")
         self._reached: dict[Route, tuple[float, Floats]] = {}
 
-    @property
+    @cached_property
     def level(self) -> tuple[float, float]:
         """Mean and standard deviation of a suite's level."""
-        return self._level
-
-    @property
-    def variances(self) -> dict[str, float]:
-        """The variance of each term."""
-        return self._hierarchy.variances
+        return self._hierarchy.level
 
     def mean(self, routes: Sequence[Route]) -> Floats:
         """Give the expected logit of each route's success rate, (routes,)."""
@@ -49,7 +54,7 @@ class SuiteBelief:
         cov = self._hierarchy.cov_by_reach(
             self._points(routes), self._reach(routes), self._points(others), self._reach(others)
         )
-        return cov - self._hierarchy.variances["suite"]
+        return cov - self.variances["suite"]
 
     def disagreeing(self) -> set[str]:
         """Find the families of suites that the others predict worse than no knowledge does."""
@@ -59,7 +64,7 @@ class SuiteBelief:
     def state(self) -> State:
         """Save the records and the variances; the rest follows from them."""
         rows = [[r.suite, str(r.route), r.tasks, r.mean, r.cost, r.family, r.source, r.date] for r in self.records]
-        return State({}, {"records": rows, "variances": self._hierarchy.variances})
+        return State({}, {"records": rows, "variances": self.variances})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
@@ -68,17 +73,22 @@ class SuiteBelief:
             Record(suite, Route.parse(route), tasks, mean, cost, family, source, date)
             for suite, route, tasks, mean, cost, family, source, date in state.meta["records"]
         ]
-        return cls.of(records, state.meta["variances"])
+        return cls(records, state.meta["variances"])
 
     @classmethod
-    def of(cls, records: Sequence[Record], variances: dict[str, float] | None = None) -> Self:
-        """Fit a belief to records, with variances learned or given."""
-        points = points_of([r.route for r in records], [r.family for r in records])
-        tasks = np.array([r.tasks for r in records], dtype=np.float64)
-        mean = np.array([r.mean for r in records], dtype=np.float64)
-        if variances is None:
-            return cls(records, Hierarchy.fit(points, tasks, mean))
-        return cls(records, Hierarchy(points, tasks, mean, variances))
+    def of(cls, records: Sequence[Record]) -> Self:
+        """Fit a belief to records: learn the variances."""
+        self = cls(records, dict.fromkeys(TERMS, 0.0))
+        with one_thread():
+            self._hierarchy = Hierarchy.fit(_points_of(records), self._tasks, self._mean)
+        self.variances = self._hierarchy.variances
+        return self
+
+    @cached_property
+    def _hierarchy(self) -> Hierarchy:
+        """The posterior; the same whoever of several threads computes it."""
+        with one_thread():
+            return Hierarchy(_points_of(self.records), self._tasks, self._mean, self.variances)
 
     def _reach(self, routes: Sequence[Route]) -> Floats:
         """Compute the part of each route that the records explain, (routes, records)."""
@@ -101,6 +111,10 @@ class SuiteBelief:
 
     def _points(self, routes: Sequence[Route]) -> list[Point]:
         return points_of(routes, [HERE] * len(routes))
+
+
+def _points_of(records: Sequence[Record]) -> list[Point]:
+    return points_of([r.route for r in records], [r.family for r in records])
 
 
 def learn(records: Iterable[Record]) -> SuiteBelief | None:

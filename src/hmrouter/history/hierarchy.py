@@ -9,7 +9,8 @@ the posterior of theta under the counts is Laplace's: Gaussian, around the mode.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -95,6 +96,16 @@ class Hierarchy:
                 break
             theta, spread = working, 1.0 / information
         return cho_factor(k + np.diag(spread), lower=True), np.asarray(weights)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run linear algebra in one thread: a history's matrices are small, and threads would wait for each other."""
+    import scipy.linalg  # noqa: F401 - only a library that is there can be told how many threads to use
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
 
 
 def covariance(a: Sequence[Point], b: PointIndex, variances: Mapping[str, float]) -> Floats:

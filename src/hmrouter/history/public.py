@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -114,21 +113,10 @@ def believe(records: Sequence[Record], suites: Collection[str] = ()) -> SuiteBel
     """
     own = own_families(suites, records)
     kept = once_per_family(r for r in records if r.family not in own)
-    with one_thread():
-        if kept == once_per_family(shipped()) and (learned := _learned_from_shipped()):
-            apart, variances = learned
-            return SuiteBelief.of([r for r in kept if r.family not in apart], variances)
-        return learn(kept)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Run linear algebra in one thread: a history's matrices are small, and threads would wait for each other."""
-    import scipy.linalg  # noqa: F401 - only a library that is there can be told how many threads to use
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield
+    if kept == once_per_family(shipped()) and (learned := _learned_from_shipped()):
+        apart, variances = learned
+        return SuiteBelief([r for r in kept if r.family not in apart], variances)
+    return learn(kept)
 
 
 class SuiteCounts(NamedTuple):

@@ -16,7 +16,9 @@ from hmrouter.errors import RouterFileError
 from hmrouter.files import atomic_write
 from hmrouter.state import Array, State
 
-FORMAT = 1
+FORMAT = 2
+"""Since 2, an LSA embedder has its terms in an array, and none that only one or two texts have."""
+READABLE = (1, FORMAT)
 KEY = "hmrouter"
 CHECKSUM = "sha256"
 
@@ -51,7 +53,7 @@ def read_router_file(path: str | Path) -> State:
         version = document.pop("format")
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as e:
         raise RouterFileError(f"the metadata of {path} is damaged ({brief(str(e))}); train again or use a copy") from e
-    if version != FORMAT:
+    if version not in READABLE:
         raise RouterFileError(
             f"{path} has router format {brief(repr(version))}, this version reads format {FORMAT}", hint="fit_again"
         )

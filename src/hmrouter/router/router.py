@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import nullcontext
 from copy import copy, deepcopy
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -24,7 +23,7 @@ from hmrouter.features.base import EMBEDDERS, Embedder, embedder_named
 from hmrouter.features.cache import VectorCache, embed_cached, embed_tasks
 from hmrouter.features.descriptions import HarnessDescriptions
 from hmrouter.history.families import own_families
-from hmrouter.history.public import believe, one_thread
+from hmrouter.history.public import believe
 from hmrouter.history.records import Record
 from hmrouter.plan import ATTEMPTS, Goal, VerifierErrors
 from hmrouter.plan.difficulty import Difficulty
@@ -341,8 +340,7 @@ class Router:
     def _from_state(cls, state: State) -> tuple[Self, dict[str, Any]]:
         """Restore the router, and the identity of the embedder that it was trained with."""
         own = state.part("router").meta
-        with one_thread() if own["report"].get("history") else nullcontext():
-            scorer = SCORERS.load(own["scorer"]).from_state(state.part("scorer"))
+        scorer = SCORERS.load(own["scorer"]).from_state(state.part("scorer"))
         embedder = EMBEDDERS.load(own["embedder"]).from_state(state.part("embedder"))
         incumbent = own["policy"]["incumbent"]
         policy = Policy(**(own["policy"] | {"incumbent": Route.parse(incumbent) if incumbent else None}))

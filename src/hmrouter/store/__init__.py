@@ -11,14 +11,35 @@ merges.py       names that are read as another one
 suites.py       settings of suites, and dropping texts that are older than these allow
 summary.py      counts and room taken, and giving room back
 vectors.py      the cache of embedding vectors
+glance.py       the number of outcomes, without SQLAlchemy
+
+The names are loaded when they are first used: SQLAlchemy comes with the store, not before.
 """
 
-from hmrouter.store.ingest import AddReport
-from hmrouter.store.merges import Merge
-from hmrouter.store.runs import ForgetReport, RunInfo
-from hmrouter.store.store import DEFAULT_URL, OutcomeStore
-from hmrouter.store.suites import UNCHANGED, SuiteSettings
-from hmrouter.store.summary import Summary
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hmrouter.store.ingest import AddReport
+    from hmrouter.store.merges import Merge
+    from hmrouter.store.runs import ForgetReport, RunInfo
+    from hmrouter.store.store import DEFAULT_URL, OutcomeStore
+    from hmrouter.store.suites import UNCHANGED, SuiteSettings
+    from hmrouter.store.summary import Summary
+
+_HOME = {
+    "DEFAULT_URL": "store",
+    "UNCHANGED": "suites",
+    "AddReport": "ingest",
+    "ForgetReport": "runs",
+    "Merge": "merges",
+    "OutcomeStore": "store",
+    "RunInfo": "runs",
+    "SuiteSettings": "suites",
+    "Summary": "summary",
+}
 
 __all__ = [
     "DEFAULT_URL",
@@ -31,3 +52,9 @@ __all__ = [
     "SuiteSettings",
     "Summary",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

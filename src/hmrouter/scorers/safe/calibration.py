@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hmrouter.logits import logit, sigmoid
+from hmrouter.logits import logit, normal_cdf, sigmoid
 from hmrouter.scorers.calibration_error import ece
 from hmrouter.state import Floats, State
 
@@ -121,12 +121,12 @@ def expected_rate(mean: Floats, var: Floats) -> Floats:
     >>> expected_rate(np.array([0.5, 1.1, 1.1, 1.1]), np.array([0.1, 0.0, 0.01, 0.1])).round(3).tolist()
     [0.5, 1.0, 0.992, 0.918]
     """
-    from scipy.special import ndtr
-
     sd = np.sqrt(np.maximum(var, 1e-18))
     low, high = -mean / sd, (1.0 - mean) / sd  # where 0 and 1 lie, in standard deviations
-    inner = mean * (ndtr(high) - ndtr(low)) + sd * (np.exp(-(low**2) / 2.0) - np.exp(-(high**2) / 2.0)) / _ROOT
-    return np.asarray(np.clip(inner + ndtr(-high), 0.0, 1.0))
+    inner = (
+        mean * (normal_cdf(high) - normal_cdf(low)) + sd * (np.exp(-(low**2) / 2.0) - np.exp(-(high**2) / 2.0)) / _ROOT
+    )
+    return np.asarray(np.clip(inner + normal_cdf(-high), 0.0, 1.0))
 
 
 def _inside(raw: Floats) -> Floats:

@@ -305,7 +305,7 @@ class Safe(Scorer):
         else:  # a file of a version without memory: it knows its tasks by their ids only
             self.index_ = TaskIndex.empty()
             self.likeness_ = RouteLikeness(RunVariances.usual(self.pooled_.prior.variance))
-        self.run_ = frozenset(self.ledger_.routes[i] for i in np.unique(self.ledger_.cells()[1]).tolist())
+        self.run_ = frozenset(self.ledger_.routes[i] for i in {*self.ledger_.cells()[1].tolist()})
         return self._anchored()
 
 
