@@ -5,22 +5,18 @@ That version is taken from the history of this repository, so that both run on t
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
-import tarfile
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
+from benchmarks.history import ROOT, source_of
 from benchmarks.ratio import Ratio
-from hmrouter.errors import MissingExtra
 
 BEFORE = "bb7868d"
-ROOT = Path(__file__).parents[1]
 ROUNDS = 5
 MEASURE = """
 import json, sys, time
@@ -62,13 +58,8 @@ print(json.dumps({"one": one, "batch": batch, "observe": slowest}))
 
 def against_the_version_before() -> Iterator[Ratio]:
     """Milliseconds of processor time now over then: of one decision, of one in a batch; and the slowest `observe`."""
-    with tempfile.TemporaryDirectory() as folder:
-        archive = subprocess.run(["git", "archive", BEFORE, "src"], cwd=ROOT, capture_output=True)
-        if archive.returncode:
-            raise MissingExtra(f"the comparison with {BEFORE}, a version in the history of this repository,", "dev")
-        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-            files.extractall(folder, filter="data")
-        rounds = [(_measured(ROOT / "src"), _measured(Path(folder) / "src")) for _ in range(ROUNDS)]
+    with source_of(BEFORE) as before:
+        rounds = [(_measured(ROOT / "src"), _measured(before)) for _ in range(ROUNDS)]
     for name, key, what, most in (
         ("route_one_60", "one", "one decision at 60 routes, now / before", 1 / 3),
         ("route_batch_300x100", "batch", "a decision of a batch of 100 at 300 routes, now / before", 0.1),

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import deciding, fit, import_rows, imports, plans, pooled, probes, remembering, scoring
+from benchmarks import commands, deciding, fit, import_rows, imports, plans, pooled, probes, remembering, scoring
 from benchmarks.ratio import Ratio
 from hmrouter.errors import MissingExtra
 
@@ -32,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Ratio]]] = {
     "importing rows as they grow": import_rows.as_rows_grow,
     "import": imports.against_numpy,
     "start of the command": imports.against_python,
+    "ten commands against import numpy and the version before": commands.against_numpy_and_before,
 }
 OUT = Path("out/bench.json")
 

@@ -182,6 +182,9 @@ class Ledger:
         """Restore the ledger that `state` saved."""
         a = state.arrays
         routes = [Route.parse(r) for r in state.meta["routes"]]
+        per_cell = [a[name] for name in ("task", "route", "score", "weight", "fade") if name in a]
+        if len({array.shape for array in per_cell}) > 1 or per_cell[0].ndim != 1 or len(a["keys"]) != len(a["x"]):
+            raise ValueError("its tasks and cells have arrays of different lengths")
         return cls(a["keys"], a["x"], routes, a["task"], a["route"], a["score"], a["weight"], a.get("fade"))
 
 

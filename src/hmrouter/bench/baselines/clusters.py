@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hmrouter.errors import MissingExtra
 from hmrouter.state import Array, Floats
 
 RESTARTS = 10
@@ -31,8 +32,12 @@ def cluster(x: Floats, k: int, seed: int) -> tuple[Floats, Array]:
     k = min(k, max(1, len(points) // 3), len(np.unique(points, axis=0)))
     if not k:
         return np.zeros((0, x.shape[1])), np.zeros(0, dtype=np.int64)
-    from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
+
+    try:
+        from sklearn.cluster import KMeans
+    except ImportError as e:
+        raise MissingExtra("clustering tasks, as the baseline 'avengers' does,", "bench") from e
 
     with threadpool_limits(limits=1):  # with several threads the last bits depend on which one is first
         found = KMeans(n_clusters=k, n_init=RESTARTS, random_state=seed).fit(points)

@@ -13,6 +13,7 @@ import numpy as np
 
 from hmrouter.logits import logit, normal_cdf, sigmoid
 from hmrouter.scorers.calibration_error import ece
+from hmrouter.scorers.safe.isotonic import isotonic
 from hmrouter.state import Floats, State
 
 FLOOR = 0.005
@@ -74,10 +75,7 @@ class Calibration:
         if kind == "platt":
             return cls(kind, _platt(logit(_inside(raw)), y))
         if kind == "isotonic":
-            from sklearn.isotonic import IsotonicRegression
-
-            fitted = IsotonicRegression(y_min=FLOOR, y_max=1 - FLOOR).fit(raw, y)
-            return cls(kind, np.column_stack([fitted.X_thresholds_, fitted.y_thresholds_]))
+            return cls(kind, isotonic(raw, y, FLOOR, 1 - FLOOR))
         return cls()
 
     def __call__(self, raw: Floats) -> Floats:
