@@ -82,7 +82,7 @@ def _prepare(folder: Path, source: Path) -> None:
     """Import outcomes of 60 tasks on six routes, train, and keep a decision."""
     rows = ["task,text,model,harness,score,cost"]
     models, harnesses = ("claude-opus-4-5", "gpt-5", "gemini-2.5-pro"), ("claude-code", "codex")
-    words = "parser billing report login search upload cache mail".split()
+    words = ["parser", "billing", "report", "login", "search", "upload", "cache", "mail"]
     for i in range(60):
         text = f"Fix the {words[i % 8]} of the {words[i // 8 % 8]} service and add test {i}"
         rows += [

@@ -45,7 +45,7 @@ def normal_cdf(z: Floats) -> Floats:
     >>> normal_cdf(np.array([-40.0, 0.0, 1.96])).round(4).tolist()
     [0.0, 0.5, 0.975]
     """
-    return np.asarray(0.5 * _erfc(-_ROOT_HALF * np.asarray(z, dtype=np.float64)).astype(np.float64))
+    return 0.5 * np.asarray(_erfc(-_ROOT_HALF * np.asarray(z, dtype=np.float64)), dtype=np.float64)
 
 
 _ROOT_HALF = math.sqrt(0.5)

@@ -50,6 +50,11 @@ class Registry:
             return loaded
         raise UnknownName(self.kind, name, self.names())
 
+    def about(self, name: str) -> str:
+        """Return the first sentence of the class's documentation."""
+        text = " ".join((self.load(name).__doc__ or "").partition("\n\n")[0].split())
+        return text.partition(". ")[0].rstrip(".")
+
     def _plugins(self) -> EntryPoints:
         """Ask what installed packages offer; a built-in name does not need to, and the question takes its time."""
         from importlib.metadata import entry_points

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,8 +14,11 @@ import pytest
 import typer
 
 import hmrouter
-from hmrouter.cli import import_logs, train
+from hmrouter.bench.experiments import every_experiment
+from hmrouter.bench.methods import ABOUT, METHODS, REFERENCES
+from hmrouter.cli import completion
 from hmrouter.cli.app import COMMANDS, tree
+from hmrouter.cli.help import parted
 from hmrouter.features.base import EMBEDDERS
 from hmrouter.logs import format_names
 from hmrouter.scorers.base import SCORERS
@@ -32,6 +36,12 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
 TREE = dict(commands(typer.main.get_command(tree())))
 
 
+def _parts(text: str) -> list[str]:
+    """What help shows of a text: the examples stand at its end."""
+    body, examples = parted(text)
+    return [body, *examples]
+
+
 def letters(text: str) -> str:
     """A text without layout: no white space, no frames, no marks of code."""
     return re.sub(r"[\s│`]", "", text)
@@ -45,7 +55,7 @@ def test_no_help_text_loses_anything(inside: Cli, monkeypatch: pytest.MonkeyPatc
     rendered = letters(done.stdout)
     command = TREE[path]
     texts = [command.help or "", *(getattr(option, "help", None) or "" for option in command.params)]
-    assert [text for text in texts if letters(text) not in rendered] == []
+    assert [text for text in texts for part in _parts(text) if letters(part) not in rendered] == []
     assert "(?P...)" not in rendered
     assert not re.search(r"\(\)|<>|\[\]", rendered)
 
@@ -58,11 +68,14 @@ def test_the_groups_of_a_pattern_are_seen(inside: Cli) -> None:
 # -- help is text: it needs no data ---------------------------------------------------------------------------------
 
 
-def test_the_names_that_help_lists_are_those_there_are() -> None:
-    assert tuple(import_logs.FORMATS.split(", ")) == format_names()
-    for listed, registry in ((train.SCORERS, SCORERS), (train.EMBEDDERS, EMBEDDERS)):
+def test_the_names_that_are_written_out_are_those_there_are() -> None:
+    assert format_names() == completion.FORMATS
+    for listed, registry in ((completion.SCORERS, SCORERS), (completion.EMBEDDERS, EMBEDDERS)):
         plug_ins = {entry.name for entry in entry_points(group=registry.group)}
-        assert listed.split(", ") == [name for name in registry.names() if name not in plug_ins]
+        assert [*listed] == [name for name in registry.names() if name not in plug_ins]
+    methods = {*completion.SCORERS, *completion.BASELINES}
+    assert methods == {*METHODS.names(), *REFERENCES} - {entry.name for entry in entry_points(group=METHODS.group)}
+    assert methods == {*ABOUT}
 
 
 @pytest.mark.parametrize("typed", [["--version"], ["--help"], *([name, "--help"] for name in COMMANDS)], ids=" ".join)
@@ -86,3 +99,58 @@ def test_only_the_command_that_is_asked_for_is_imported(inside: Cli) -> None:
     done = inside("rout")
     assert (done.returncode, "Did you mean 'route'" in " ".join(done.stderr.split())) == (2, True)
     assert inside("--version").stdout == inside("--version", "route").stdout == f"hmrouter {hmrouter.__version__}\n"
+
+
+# -- how help looks ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", TREE, ids=lambda path: " ".join(path) or "hmrouter")
+def test_help_fits_80_columns_names_values_and_ends_with_two_examples(
+    inside: Cli, monkeypatch: pytest.MonkeyPatch, path: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = inside(*path, "--help").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if re.search(r"<\w+(\[|>)", line) and "(?P<" not in line]  # <list[str]>
+    assert lines[-3] == "Examples:"
+    assert all(line.startswith("  hmrouter ") for line in lines[-2:])
+    assert " ".join(("Usage: hmrouter", *path, "[OPTIONS]")) in lines[0]
+
+
+@pytest.mark.parametrize("path", TREE, ids=lambda path: " ".join(path) or "hmrouter")
+def test_examples_can_be_typed(path: tuple[str, ...]) -> None:
+    examples = parted(TREE[path].help)[1]
+    assert len(examples) == len({*examples}) == 2
+    for example in examples:
+        for part in re.split(r"\||<", example):
+            if part.strip().startswith("hmrouter"):
+                words = shlex.split(part)[1:]
+                command, context = TREE[()], None
+                while True:
+                    below = [name for name in getattr(command, "commands", {}) if words[:1] == [name]]
+                    command.make_parser(command.context_class(command, parent=context)).parse_args(list(words))
+                    if not below:
+                        break
+                    command, words = command.commands[below[0]], words[1:]
+
+
+def test_values_that_have_names_of_their_own_are_called_by_them(inside: Cli) -> None:
+    shown = " ".join(inside("route", "--help").stdout.split())
+    for words in ("--router FILE", "--top N", "--max-cost DOLLARS", "--incumbent ROUTE", "[OPTIONS] TEXT"):
+        assert words in shown
+    assert "--history none|store|public|all" in shown
+    assert "[default: 5]" in shown
+    assert "EXPERIMENT..." in inside("bench", "run", "--help").stdout
+
+
+def test_python_runs_the_package_as_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "hmrouter", "--version"], check=True, capture_output=True, text=True, timeout=600
+    )
+    assert done.stdout == f"hmrouter {hmrouter.__version__}\n"
+
+
+def test_every_experiment_has_a_line(inside: Cli) -> None:
+    shown = inside("bench", "list").stdout
+    for name in (*every_experiment(), *ABOUT):
+        assert re.search(rf"^  {name} +\w.{{10}}", shown, re.MULTILINE), name

@@ -207,7 +207,7 @@ def test_every_command_explains_itself(inside: Cli, command: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert f"Usage: hmrouter {command}" in done.stdout
     assert "--json" in done.stdout
-    assert command == "demo" or f"Example: hmrouter {'route' if command == 'explain' else command} " in done.stdout
+    assert f"Examples:\n  hmrouter {'route' if command == 'explain' else command}" in done.stdout
     assert inside(command, "-h").stdout == done.stdout
     assert command in inside("--help").stdout
 
@@ -219,22 +219,50 @@ def test_the_version(inside: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["rout", "x"], "No such command 'rout'. Did you mean 'route'?"),
-        (["route", "x", "--maxcost", "1"], "No such option: --maxcost"),
-        (["route"], "Missing argument 'text'"),
-        (["route", "x", "--top", "many"], "Invalid value for '--top'"),
+        (["rout", "x"], "no such command 'rout'. Did you mean 'route'?; see: hmrouter --help"),
+        (["route", "x", "--maxcost", "1"], "hmrouter route has no option --maxcost, did you mean --max-cost?; see: "),
+        (["route", "x", "--zzz"], "hmrouter route has no option --zzz; see: hmrouter route --help"),
+        (["route"], "TEXT is missing; see: hmrouter route --help"),
+        (["bench", "validate"], "--data is missing; see: hmrouter bench validate --help"),
+        (["route", "x", "--top", "many"], "--top 'many' is not a whole number"),
+        (["route", "x", "--max-cost", "2 euro"], "--max-cost '2 euro' is not a number"),
+        (["route", "x", "--history", "some"], "--history 'some' is not one of: none, store, public, all"),
+        (["names", "merge", "x", "a", "b"], "'x' is not one of: model, harness"),
+        (["bench", "run", "routing", "--data", ".", "--splits", "0"], "--splits 0 is less than 1"),
     ],
 )
 def test_wrong_usage_exits_2(inside: Cli, arguments: list[str], says: str) -> None:
     done = inside(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert says in done.stderr
+    assert done.stderr.startswith(f"error: {says}")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "fields"),
+    [
+        (["route", "x", "--zzz"], 2, {"error": "UsageError"}),
+        (["route", "x", "--top", "many"], 2, {"error": "UsageError", "argument": "top", "value": "many"}),
+        (["route", "x", "--max-cost", "-1"], 2, {"argument": "max_cost", "value": -1.0}),
+        (["route", "x", "--router", "no.hmr"], 1, {"error": "RouterFileError", "hint": "make_router"}),
+        (["explain", "{}"], 1, {"error": "InputError", "hint": "decision_document"}),
+    ],
+)
+def test_with_json_an_error_is_a_document_too(
+    folder: Path, inside: Cli, arguments: list[str], code: int, fields: dict[str, Any]
+) -> None:
+    done = inside(*arguments, "--json")
+    document = json.loads(done.stdout)
+    assert done.returncode == document["exit_code"] == code
+    assert done.stderr == f"error: {document['message']}\n"
+    assert document["schema"] == "hmrouter.error/1"
+    assert {name: document[name] for name in fields} == fields
 
 
 def test_without_a_command_it_shows_its_help(inside: Cli) -> None:
     done = inside()
     assert done.returncode == 2
-    assert "Start with: hmrouter demo" in done.stdout + done.stderr
+    assert "Start with hmrouter demo" in " ".join(done.stdout.split())
 
 
 def test_shell_completion(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -173,7 +174,9 @@ def test_a_file_of_format_1_has_its_terms_as_strings_also_those_of_one_text() ->
     lsa, asked = LSA(min_texts=1).fit(texts(40)), texts(5, seed=1)
     state = lsa.state()
     assert (terms_of(as_texts(state.arrays["terms"])) == state.arrays["terms"]).all()
-    old = {"settings": {"dims": 128, "max_texts": 20_000, "max_terms": 65_536, "length_weight": 0.3, "stretch": False}}
+    old: dict[str, Any] = {
+        "settings": {"dims": 128, "max_texts": 20_000, "max_terms": 65_536, "length_weight": 0.3, "stretch": False}
+    }
     old |= {"revision": "0123456789abcdef", "terms": as_texts(state.arrays["terms"])}
     arrays = {name: array for name, array in state.arrays.items() if name != "terms"}
     loaded = LSA.from_state(State(arrays, old))

@@ -16,3 +16,27 @@ METHODS: Registry = SCORERS.extended(
         "mirt": "hmrouter.bench.baselines.mirt:MIRT",
     },
 )
+
+ABOUT = {
+    "avengers": "ranks routes within clusters of tasks, by their means there",
+    "avengers_pro": "the same, weighing success against cost",
+    "component_average": "the mean of a route's model and of its harness",
+    "component_only": "hm without what a model and a harness are together",
+    "embedllm": "a matrix factorisation of outcomes over task vectors",
+    "fixed": "the best single route in training, for every task",
+    "hm": "the paper's scorer: model, harness and their interaction, per task",
+    "irtnet": "item response theory with a mixture of experts",
+    "knn": "the mean of a route on the nearest tasks",
+    "mirt": "multidimensional item response theory",
+    "oracle": "knows every outcome; no method can do better",
+    "random": "any route, each as likely",
+    "safe": "the default: pooled, calibrated, informed by other suites",
+    "safe_alone": "safe without what other suites say",
+}
+"""What each built-in method is, in a few words."""
+
+
+def about_methods() -> dict[str, str]:
+    """Say in a line what each method is; plug-ins in their own words."""
+    names = [*METHODS.names(), *(r for r in REFERENCES if r not in METHODS.names())]
+    return {name: ABOUT[name] if name in ABOUT else METHODS.about(name) for name in names}

@@ -1,13 +1,14 @@
 """The command line: `hmrouter COMMAND`. One file per command.
 
-Standard output holds the answer (with `--json`, one JSON document), standard error everything else. Exit 0: fine,
-1: failed with one clear line, 2: wrong usage.
+Standard output holds the answer (with `--json`, one JSON document, also where it failed), standard error everything
+else. Exit 0: fine, 1: failed with one clear line, 2: wrong usage.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import NoReturn
 
@@ -28,13 +29,12 @@ def main() -> None:
         finally:
             sys.stdout.flush()  # here, where a failure still has an exit code
     except HMRouterError as e:
-        from hmrouter.cli.error_words import in_words
-
-        _fail(in_words(e), 2 if isinstance(e, UsageError) else 1)
+        _refuse(e)
     except BrokenPipeError:  # the reader of our output left: `hmrouter ... | head`
-        _fail("", 1)
+        _exit(1)
     except OSError as e:  # most likely a full disk behind `hmrouter ... > file`
-        _fail(f"{e.filename or 'cannot write to standard output'}: {e.strerror or e}", 1)
+        _say_error(f"{e.filename or 'cannot write to standard output'}: {e.strerror or e}")
+        _exit(1)
 
 
 def _run(typed: list[str]) -> None:
@@ -43,12 +43,35 @@ def _run(typed: list[str]) -> None:
         sys.exit(0)
     from hmrouter.cli.app import tree
 
-    tree(typed[0] if typed else "")()
+    tree(typed[0] if typed else _asked_by_tab())()
 
 
-def _fail(message: str, code: int) -> NoReturn:
-    if message:
-        sys.stderr.write(f"error: {printable(' '.join(message.split()))}\n")
+def _asked_by_tab() -> str:
+    """Return the command whose values a shell's Tab asks for; nothing else has to be loaded then."""
+    words = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    before = words.split()[1:] if "_HMROUTER_COMPLETE" in os.environ else []
+    return before[0] if len(before) > 1 or (words.endswith((" ", "\n")) and before) else ""
+
+
+def _refuse(error: HMRouterError) -> NoReturn:
+    """Say an error in one line, and with `--json` as a document, too."""
+    from hmrouter.cli.error_words import in_words
+
+    message, code = " ".join(in_words(error).split()), 2 if isinstance(error, UsageError) else 1
+    _say_error(message)
+    if "--json" in sys.argv[1:]:
+        from hmrouter.cli.output import print_json
+
+        with suppress(OSError):  # of a pipe that nobody reads; the line was said
+            print_json("error", {"message": message, "exit_code": code, **error.to_dict()})
+    _exit(code)
+
+
+def _say_error(message: str) -> None:
+    sys.stderr.write(f"error: {printable(' '.join(message.split()))}\n")
+
+
+def _exit(code: int) -> NoReturn:
     try:
         sys.stdout.flush()
     except OSError:  # Python must not try again at exit to write what nobody can take

@@ -34,8 +34,9 @@ def tree(first: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode="markdown",  # paragraphs of a docstring flow
         context_settings={"help_option_names": ["-h", "--help"]},
-        help="Choose the (model, harness) pair for each agent task, learned from your own execution outcomes.",
-        epilog="Start with: hmrouter demo. Then: hmrouter import RUNS, hmrouter train, hmrouter route TEXT.",
+        help="Choose the (model, harness) pair for each agent task, learned from your own execution outcomes.\n\n"
+        "Start with hmrouter demo; then hmrouter import PATH, hmrouter train, hmrouter route TEXT.\n\n"
+        'Example: hmrouter import runs.csv\nExample: hmrouter route "Fix the failing CI job" --max-cost 2',
     )
     app.callback()(_options)
     for name in [first] if first in COMMANDS else COMMANDS:

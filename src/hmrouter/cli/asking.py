@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hmrouter.cli.completion import rules
 from hmrouter.cli.history import opened_store, router_of_history
 from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, given_text, say
 from hmrouter.cli.words import counted
 from hmrouter.errors import HMRouterError, InputError, UsageError
-from hmrouter.store.glance import count_outcomes
 from hmrouter.types import DEFAULT_SUITE, HistorySources, Route, Status, Task
 
 if TYPE_CHECKING:
@@ -46,9 +46,12 @@ Pool = Annotated[
     typer.Option("--pool", help='TOML file with the routes that may be used, such as routes = ["codex:gpt-5"].'),
 ]
 Allow = Annotated[
-    list[str] | None, typer.Option("--allow", help="Only these: model=A,B or harness=A,B or harness:model.")
+    list[str] | None,
+    typer.Option("--allow", help="Only these: model=A,B or harness=A,B or harness:model.", autocompletion=rules),
 ]
-Deny = Annotated[list[str] | None, typer.Option("--deny", help="Not these; same form as --allow.")]
+Deny = Annotated[
+    list[str] | None, typer.Option("--deny", help="Not these; same form as --allow.", autocompletion=rules)
+]
 CostWeight = Annotated[float | None, typer.Option("--cost-weight", help="Lambda: the success that a dollar must buy.")]
 SuiteOfTask = Annotated[
     str | None,
@@ -91,6 +94,7 @@ def asked_router(
 ) -> tuple[Router, bool]:
     """Return the router that answers, and whether it is untrained: made of the store and other suites, no file."""
     from hmrouter.router import Router
+    from hmrouter.store.glance import count_outcomes
 
     if router is None and not os.path.lexists(DEFAULT_ROUTER):
         return router_of_history(history or HistorySources.ALL, suite, store, embedder), True

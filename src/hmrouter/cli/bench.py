@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hmrouter.cli.bench_progress import BenchProgress
+from hmrouter.cli.completion import experiments, methods_named
 from hmrouter.cli.output import Json, console, echo, print_json, say, table
 from hmrouter.errors import HMRouterError, InputError
 
 if TYPE_CHECKING:
     from hmrouter.bench.benchmarks.registry import PaperBenchmark
+    from hmrouter.plugins import Registry
 
-app = typer.Typer(no_args_is_help=True, help="hm-router-bench: the paper's experiments on the benchmarks you have.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="hm-router-bench: the paper's experiments on the benchmarks you have.\n\n"
+    "Example: hmrouter bench list --data DIR\nExample: hmrouter bench run routing --data DIR --out out",
+)
 
 Data = Annotated[
     list[Path], typer.Option("--data", help="A benchmark directory, or a folder of them; may be repeated.")
@@ -28,16 +34,21 @@ def list_benchmarks(
     data: Annotated[list[Path] | None, typer.Option("--data", help="Where to look; may be repeated.")] = None,
     as_json: Json = False,
 ) -> None:
-    """The paper's benchmarks and which of them are present under --data; the experiments and the methods."""
+    """The paper's benchmarks and which of them are present under --data; the experiments and the methods.
+
+    Example: `hmrouter bench list`
+    Example: `hmrouter bench list --data benchmarks --json`
+    """
     from hmrouter.bench.benchmarks.registry import status
     from hmrouter.bench.experiments import EXPERIMENTS
-    from hmrouter.bench.methods import METHODS, REFERENCES
+    from hmrouter.bench.methods import METHODS, REFERENCES, about_methods
 
     places = status(data or [])
     methods = [*METHODS.names(), *(r for r in REFERENCES if r not in METHODS.names())]
     if as_json:
-        print_json({
+        print_json("bench-list", {
             "experiments": EXPERIMENTS.names(), "methods": methods,
+            "about": {"experiments": _about(EXPERIMENTS), "methods": about_methods()},
             "benchmarks": [{
                 "directory": p.directory, "title": p.benchmark.title if p.benchmark else None,
                 "path": str(p.path) if p.path else None, "routes": p.routes, "problem": p.problem,
@@ -57,8 +68,15 @@ def list_benchmarks(
         if p.problem:
             echo(f"{p.directory} is broken: {p.problem}")
     _where_to_get([p.benchmark for p in places if p.benchmark and not p.path])
-    echo(f"Experiments: {', '.join(EXPERIMENTS.names())}")
-    echo(f"Methods: {', '.join(methods)}")
+    for title, lines in (("Experiments", _about(EXPERIMENTS)), ("Methods", about_methods())):
+        echo(f"{title}:")
+        for name, line in lines.items():
+            echo(f"  {name:<18}{line}")
+
+
+def _about(experiments: Registry) -> dict[str, str]:
+    """Say in a line what each experiment does, in its own words."""
+    return {name: experiments.about(name) for name in experiments.names()}
 
 
 def _where_to_get(missing: list[PaperBenchmark]) -> None:
@@ -74,7 +92,11 @@ def _where_to_get(missing: list[PaperBenchmark]) -> None:
 
 @app.command("validate")
 def validate_benchmarks(data: Data, as_json: Json = False) -> None:
-    """Check benchmark directories: duplicates, scores, unknown tasks, density, rectangles, costs, texts."""
+    """Check benchmark directories: duplicates, scores, unknown tasks, density, rectangles, costs, texts.
+
+    Example: `hmrouter bench validate --data benchmarks`
+    Example: `hmrouter bench validate --data ours --data theirs --json`
+    """
     from hmrouter.bench.benchmarks.validate import validate
     from hmrouter.logs import benchmark_directories
 
@@ -82,7 +104,7 @@ def validate_benchmarks(data: Data, as_json: Json = False) -> None:
     if not reports:
         raise InputError(f"no benchmark in {', '.join(map(str, data))}; see: hmrouter bench list")
     if as_json:
-        print_json([r.to_dict() for r in reports])
+        print_json("bench-validate", {"benchmarks": [r.to_dict() for r in reports]})
     else:
         for report in reports:
             for line in report.lines():
@@ -94,11 +116,23 @@ def validate_benchmarks(data: Data, as_json: Json = False) -> None:
 @app.command("run")
 def run(
     experiment: Annotated[
-        list[str], typer.Argument(help="Experiments, also comma-separated, or all; see `bench list`.")
+        list[str],
+        typer.Argument(
+            metavar="EXPERIMENT",
+            help="Experiments, also comma-separated, or all; see `hmrouter bench list`.",
+            autocompletion=experiments,
+        ),
     ],
     data: Data,
-    out: Annotated[Path, typer.Option("--out", help="Where results, report and the cache go.")] = Path("out"),
-    methods: Annotated[str, typer.Option("--methods", help="Comma-separated; default: those of the experiment.")] = "",
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where results, report and the cache go.")] = Path(
+        "out"
+    ),
+    methods: Annotated[
+        str,
+        typer.Option(
+            "--methods", help="Comma-separated; default: those of the experiment.", autocompletion=methods_named
+        ),
+    ] = "",
     splits: Annotated[int, typer.Option("--splits", min=1, help="Number of 70/30 task splits.")] = 5,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the splits.")] = 0,
     embedder: Annotated[str, typer.Option("--embedder", help="Task vectors, the same for all methods.")] = "lsa",
@@ -114,8 +148,11 @@ def run(
 ) -> None:
     """Run experiments and write results.json, table.md, figures, report.html and an index of it.
 
-    UnitResult units are kept under OUT/.cache: a run that was interrupted goes on where it was, and a method whose
+    Finished units are kept under OUT/.cache: a run that was interrupted goes on where it was, and a method whose
     code changed runs again alone.
+
+    Example: `hmrouter bench run routing --data benchmarks --methods fixed,hm,safe`
+    Example: `hmrouter bench run all --data benchmarks --out out --quick`
     """
     from hmrouter.bench.experiments import every_experiment
     from hmrouter.bench.report.index import write_index
@@ -141,7 +178,7 @@ def run(
     for reason in suite.left_out[early:]:
         say(f"left out: {reason}")
     if as_json:
-        print_json({
+        print_json("bench-run", {
             "out": str(out), "results": str(out / "results.json"), "report": str(out / "report.html"),
             "index": str(out / "index.html"), "rows": len(suite.results.rows),
             "computed": suite.results.computed, "cached": suite.results.cached,

@@ -31,6 +31,9 @@ def demo(
     """A real question answered from public results; then, simulated: store, router, three tasks, comparison.
 
     Nothing in the second part is a real result: models, harnesses, tasks and outcomes are invented.
+
+    Example: `hmrouter demo`
+    Example: `hmrouter demo --dir /tmp/demo --json`
     """
     from hmrouter.bench.benchmarks.worlds import demo_world
     from hmrouter.decide.document import to_dict
@@ -57,13 +60,14 @@ def demo(
     results = _compare(data)
     if as_json:
         print_json(
+            "demo",
             {
                 "public": to_dict(answer, elsewhere),
                 "simulated": True,
                 "router": str(file),
                 "decisions": [to_dict(d) for d in decisions],
                 "results": results,
-            }
+            },
         )
         return
     out = console()

@@ -17,6 +17,7 @@ def explain(
     """Say in words why a pair was chosen, what stands behind it, and what would change the choice.
 
     Example: `hmrouter route "Fix the failing CI job" --json | hmrouter explain -`
+    Example: `hmrouter explain decision.json`
     """
     from hmrouter.decide.document import elsewhere_from_json, from_json, to_dict
     from hmrouter.decide.explanation import comparison, in_words
@@ -35,7 +36,7 @@ def explain(
     made, elsewhere = from_json(text), elsewhere_from_json(text)
     lines = in_words(made, elsewhere)
     if as_json:
-        print_json(to_dict(made, elsewhere) | {"comparison": comparison(made), "explanation": lines})
+        print_json("explain", to_dict(made, elsewhere) | {"comparison": comparison(made), "explanation": lines})
         return
     for line in lines:
         echo(line)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Results of other suites, which inform a suite with few outcomes or none. Example: hmrouter history list",
+    help="Results of other suites, which inform a suite with few outcomes or none.\n\n"
+    "Example: hmrouter history list\nExample: hmrouter history add results.csv",
 )
 MOST_SHOWN = 20
 """How many unusable rows of a table are reported one by one."""
@@ -42,13 +43,14 @@ def list_tables(as_json: Json = False) -> None:
     """Show the tables in use: how many results, of which suites and from when.
 
     Example: `hmrouter history list`
+    Example: `hmrouter history list --json`
     """
     from hmrouter.history.public import HistoryTables
 
     tables = HistoryTables()
     rows = [_summary(tables, name) for name in tables.names()]
     if as_json:
-        print_json({"folder": str(tables.folder.path), "tables": rows})
+        print_json("history-list", {"folder": str(tables.folder.path), "tables": rows})
         return
     if not rows:
         echo("No table is in use. The shipped one comes back with: hmrouter history add public")
@@ -75,6 +77,7 @@ def add(
     commit and date.
 
     Example: `hmrouter history add results.csv`
+    Example: `hmrouter history add results.csv --name team-results`
     """
     from hmrouter.errors import InputError
     from hmrouter.history.public import PUBLIC, HistoryTables
@@ -92,7 +95,7 @@ def add(
             raise InputError(f"{file}: {n} cannot be used, so nothing was added; mend them and add it again")
     row = _summary(tables, name)
     if as_json:
-        print_json(row | {"replaced": replaced})
+        print_json("history-add", row | {"replaced": replaced})
         return
     did = "Replaced" if replaced else "Added"
     routes, suites = counted(row["routes"], "route"), counted(len(row["suites"]), "suite")
@@ -108,12 +111,13 @@ def remove(
     """Remove a table; the shipped one is hidden until `hmrouter history add public`.
 
     Example: `hmrouter history remove results`
+    Example: `hmrouter history remove public`
     """
     from hmrouter.history.public import PUBLIC, HistoryTables
 
     HistoryTables().remove(name)
     if as_json:
-        print_json({"removed": name})
+        print_json("history-remove", {"removed": name})
         return
     back = "; bring it back with: hmrouter history add public" if name == PUBLIC else ""
     echo(f"Removed {name}{back}.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hmrouter.cli.completion import FORMATS, formats
 from hmrouter.cli.import_repeats import repeats
 from hmrouter.cli.import_summary import ImportReport, LogReport
 from hmrouter.cli.names import NamesFile
@@ -21,11 +22,6 @@ from hmrouter.errors import HMRouterError, LogError, UsageError
 if TYPE_CHECKING:
     from hmrouter.features.base import Embedder
 
-FORMATS = (
-    "benchmark, harbor, terminal-bench, inspect, openhands-index, openhands-output, swebench-report, swebench-site, "
-    "hal-site, hal-upload, workspace-bench, parquet, jsonl, csv"
-)
-"""The formats as help shows them, written out, as the readers take long to import."""
 PLACES = 5
 """How many places of refused records are shown per reason."""
 
@@ -43,7 +39,9 @@ def import_logs(
             help="Logs, folders of logs, archives; benchmark directories.", parser=_path, metavar="PATHS..."
         ),
     ],
-    format: Annotated[str, typer.Option("--format", help=f"auto, or one of: {FORMATS}.")] = "auto",
+    format: Annotated[
+        str, typer.Option("--format", help=f"auto, or one of: {', '.join(FORMATS)}.", autocompletion=formats)
+    ] = "auto",
     suite: Annotated[str | None, typer.Option("--suite", help="Suite of outcomes whose log names none.")] = None,
     columns: Annotated[
         str, typer.Option("--map", help="Columns with names of their own: task=instance_id,score=resolved.")
@@ -80,6 +78,7 @@ def import_logs(
     others go on.
 
     Example: `hmrouter import jobs/ runs.csv.gz --dry-run`
+    Example: `hmrouter import runs.csv --map task=instance_id,score=resolved`
     """
     from hmrouter.cli.import_job import ImportJob
     from hmrouter.logs import Request, check_suite
@@ -112,7 +111,7 @@ def import_logs(
     for remark in (*report.remarks(), *(f"note: {said}" for said in again)) if report.imported else ():
         say(remark)
     if as_json:
-        print_json(report.to_dict())
+        print_json("import", report.to_dict())
     else:
         for line in report.lines():
             echo(line)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     invoke_without_command=True,
-    help="Models and harnesses in the store: how often, known or new, merged, alike. Example: hmrouter names",
+    help="Models and harnesses in the store: how often, known or new, merged, alike.\n\n"
+    "Example: hmrouter names\nExample: hmrouter names merge model kimi-2-5 kimi-k2-5",
 )
 
 NamesFile = Annotated[
@@ -61,6 +62,7 @@ def show(
     """Show the models and harnesses in the store: how often, known or new, merged into what, and what looks alike.
 
     Example: `hmrouter names --names our-names.toml`
+    Example: `hmrouter names --json`
     """
     if context.invoked_subcommand is not None:
         return
@@ -76,7 +78,7 @@ def show(
         for kind in Kind
     }
     if as_json:
-        print_json({
+        print_json("names", {
             "models": [asdict(row) for row in rows[Kind.MODEL]],
             "harnesses": [asdict(row) for row in rows[Kind.HARNESS]],
         })  # fmt: skip
@@ -100,6 +102,7 @@ def merge(
     """Count the outcomes of one name under another. The store's rows stay as they are: `split` undoes it.
 
     Example: `hmrouter names merge model kimi-2-5 kimi-k2-5`
+    Example: `hmrouter names merge harness claudecode claude-code`
     """
     from hmrouter.store import OutcomeStore
 
@@ -107,7 +110,7 @@ def merge(
         into = kept.merge(kind.value, old, new).into  # where the new name is merged itself, what that is merged into
         outcomes = kept.names()[kind.value].get(old, 0)
     if as_json:
-        print_json({"kind": kind.value, "name": old, "merged_into": into, "outcomes": outcomes})
+        print_json("names-merge", {"kind": kind.value, "name": old, "merged_into": into, "outcomes": outcomes})
         return
     echo(
         f"{kind.capitalize()} {old!r} ({counted(outcomes, 'outcome')}) counts as {into!r} from now on; undo it with: "
@@ -127,6 +130,7 @@ def split(
     """Undo a merge: the name's outcomes count under it again.
 
     Example: `hmrouter names split model kimi-2-5`
+    Example: `hmrouter names split harness claudecode`
     """
     from hmrouter.store import OutcomeStore
 
@@ -134,7 +138,7 @@ def split(
         kept.split(kind.value, old)
         outcomes = kept.names()[kind.value].get(old, 0)
     if as_json:
-        print_json({"kind": kind.value, "name": old, "merged_into": None, "outcomes": outcomes})
+        print_json("names-split", {"kind": kind.value, "name": old, "merged_into": None, "outcomes": outcomes})
         return
     echo(f"{kind.capitalize()} {old!r} ({counted(outcomes, 'outcome')}) counts under its own name again.")
     echo("Next: hmrouter train")

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hmrouter.cli.schemas import schema
 from hmrouter.errors import InputError
 from hmrouter.printable import printable, printable_json, printable_lines
 
@@ -51,10 +52,11 @@ def echo(message: str) -> None:
     typer.echo(printable(message))
 
 
-def print_json(document: Any) -> None:
-    """Print the one JSON document of `--json`; pure ASCII where the output is not Unicode."""
+def print_json(kind: str, document: Mapping[str, Any]) -> None:
+    """Print the one JSON document of `--json`, of a kind in `SCHEMAS`; pure ASCII where the output is not Unicode."""
     unicode = sys.stdout.encoding.lower().replace("-", "") == "utf8"
-    sys.stdout.write(printable_json(document, ascii_only=not unicode) + "\n")
+    whole = {"schema": schema(kind), **document}
+    sys.stdout.write(printable_json(whole, ascii_only=not unicode) + "\n")
 
 
 def given_text(argument: str, what: str) -> str:

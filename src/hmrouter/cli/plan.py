@@ -80,6 +80,9 @@ def plan(
 
     For tasks whose result can be checked, by tests or by a judge. Give one of --cost-weight, --budget and --target, or
     none for the most success. A target may have a budget beside it.
+
+    Example: `hmrouter plan "Fix the failing CI job" --budget 1`
+    Example: `hmrouter plan --target 0.9 --false-pass 0.05 --k 2`
     """
     from hmrouter.plan import Goal, VerifierErrors
     from hmrouter.plan.document import to_dict
@@ -101,7 +104,7 @@ def plan(
     for note in _notes(loaded, untrained):
         say(f"note: {note}")
     if as_json:
-        print_json(to_dict(made))
+        print_json("plan", to_dict(made))
         return
     _show(made)
 

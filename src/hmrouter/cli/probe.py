@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hmrouter.cli.asking import Allow, Deny, Pool
+from hmrouter.cli.completion import routes
 from hmrouter.cli.history import HistoryOption
 from hmrouter.cli.output import DEFAULT_STORE, Json, Store, dollars, echo, print_json
 from hmrouter.cli.probe_inputs import ProbeInputs, ProbeOptions, gather
@@ -22,14 +23,20 @@ if TYPE_CHECKING:
     from hmrouter.probe.orders import Account, Orders
     from hmrouter.types import Task
 
-app = typer.Typer(invoke_without_command=True, help="Which executions to buy next. Example: hmrouter probe --budget 20")
+app = typer.Typer(
+    invoke_without_command=True,
+    help="Which executions to buy next.\n\n"
+    "Example: hmrouter probe --budget 20\nExample: hmrouter probe --runs 10 --harbor jobs --tasks our-tasks",
+)
 
 LOOKAHEAD = 10
 """How many runs `status` looks ahead where certain pairs are asked about."""
 Suite = Annotated[str | None, typer.Option("--suite", help="Which suite; needed where the store has several.")]
 MaxCost = Annotated[float | None, typer.Option("--max-cost", help="Cap on a pair's expected dollars per run.")]
 Tasks = Annotated[Path | None, typer.Option("--tasks", help="Folder of Harbor tasks, or a file with one id per line.")]
-Pair = Annotated[str | None, typer.Option("--pair", help="Ask how good this pair is: harness:model.")]
+Pair = Annotated[
+    str | None, typer.Option("--pair", help="Ask how good this pair is: harness:model.", autocompletion=routes)
+]
 NewModel = Annotated[str | None, typer.Option("--new-model", help="Ask how good this model is with each harness.")]
 NewHarness = Annotated[str | None, typer.Option("--new-harness", help="Ask how good this harness is with each model.")]
 GoalOption = Annotated[str | None, typer.Option("--goal", help="best, frontier or pair; pair where pairs are named.")]
@@ -128,13 +135,14 @@ def suggest(
         )
     if as_json:
         print_json(
+            "probe",
             {
                 "suite": given.suite, "goal": batch.goal, "basis": given.basis, "cost_usd": batch.cost,
                 "suggestions": handover.as_rows(batch.suggestions), "worth": batch.worth and worth_json(batch.worth),
                 "rates": rates_json(batch.rates), "rates_after": rates_json(batch.rates_after),
                 "open": len(account.open), "excluded": batch.excluded,
                 "files": [str(f) for f in files], "notes": notes,
-            }
+            },
         )  # fmt: skip
         return
     show_batch(batch, given, notes, list(files))
@@ -164,6 +172,7 @@ def status(
     """Say how things stand: who leads, how sure that is, what is still out, and whether more runs are worth it.
 
     Example: `hmrouter probe status --value 5`
+    Example: `hmrouter probe status --suite our-repo --confidence 0.95`
     """
     from hmrouter.probe import ProbeGoal
     from hmrouter.probe.orders import Orders
@@ -210,9 +219,8 @@ def status(
     lines.append(f"{account}.")
     if as_json:
         states = {f.name: len(getattr(account, f.name)) for f in fields(account)}
-        print_json(
-            {"suite": given.suite, "goal": wanted, "basis": given.basis, **found, "orders": states, "words": lines}
-        )
+        told = {"suite": given.suite, "goal": wanted, "basis": given.basis, **found}
+        print_json("probe-status", told | {"orders": states, "words": lines})
         return
     for line in lines:
         echo(line)

@@ -23,6 +23,7 @@ from hmrouter.cli.asking import (
     asked_task,
     say_unknown,
 )
+from hmrouter.cli.completion import routes
 from hmrouter.cli.error_words import REASONS
 from hmrouter.cli.output import (
     DEFAULT_ROUTER,
@@ -65,7 +66,12 @@ def route(
         float | None, typer.Option("--budget-per-task", help="Dollars that a task may cost on average.")
     ] = None,
     incumbent: Annotated[
-        str | None, typer.Option("--incumbent", help="The route you use today, left only when the evidence says so.")
+        str | None,
+        typer.Option(
+            "--incumbent",
+            help="The route you use today, left only when the evidence says so.",
+            autocompletion=routes,
+        ),
     ] = None,
     margin: Annotated[
         float | None, typer.Option("--margin", help="How much better another must be to leave the incumbent: 0.02.")
@@ -86,7 +92,8 @@ def route(
     Without a router file the answer rests on the outcomes in the store, if any, and on results of other suites: the
     shipped ones and those of `hmrouter history`.
 
-    Example: `hmrouter route "Fix the failing CI job" --allow harness=codex,claude-code --max-cost 2`
+    Example: `hmrouter route "Fix the failing CI job" --max-cost 2`
+    Example: `hmrouter route - --allow harness=codex,claude-code --json < task.txt`
     """
     from hmrouter.decide.pool import canonical_route
     from hmrouter.errors import EmbedderMismatch
@@ -144,7 +151,7 @@ def show(decision: Decision, elsewhere: SeenElsewhere | None = None, as_json: bo
     from hmrouter.decide.document import to_dict
 
     if as_json:
-        print_json(to_dict(decision, elsewhere))
+        print_json("route", to_dict(decision, elsewhere))
         return
     out = console()
     out.print(candidates(decision, f"Route: {decision.route}", elsewhere))

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from hmrouter.store import RunInfo, SuiteSettings, Summary
 
 app = typer.Typer(
-    no_args_is_help=True, help="What the store holds, an export of it, and forgetting. Example: hmrouter store status"
+    no_args_is_help=True,
+    help="What the store holds, an export of it, and forgetting.\n\n"
+    "Example: hmrouter store status\nExample: hmrouter store export backup.jsonl.gz",
 )
 
-SHOWN_RUNS = 100
-"""The most runs that the table shows; a service makes a run of every decision."""
+SHOWN_SUITES, SHOWN_RUNS = 4, 5
+"""The most suites and runs that are shown unless all are asked for, so that the rest stays on the screen."""
 
 
 class Format(StrEnum):
@@ -36,17 +38,24 @@ class Format(StrEnum):
 
 
 @app.command()
-def status(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
+def status(
+    store: Store = DEFAULT_STORE,
+    all_of_it: Annotated[bool, typer.Option("--all", help="Every suite and every run.")] = False,
+    as_json: Json = False,
+) -> None:
     """Show what the store holds: outcomes, suites with their settings, and the runs that they came from.
 
+    One screen of it: the largest suites and the newest runs, unless `--all` is given.
+
     Example: `hmrouter store status --store sqlite:///runs.db`
+    Example: `hmrouter store status --all`
     """
     from hmrouter.store import OutcomeStore
 
     with OutcomeStore(store, create=False) as kept:
         summary, settings, runs = kept.summary(), kept.suite_settings(), kept.runs()
     if as_json:
-        print_json({
+        print_json("store-status", {
             "store": str(kept), **store_dict(summary), "runs": [_run_dict(run) for run in runs],
             "settings": {suite: _settings_dict(s) for suite, s in settings.items()},
         })  # fmt: skip
@@ -54,8 +63,10 @@ def status(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
     echo(f"{kept}, {_size(summary.bytes)}")
     for line in (*store_lines(summary), *_more_lines(summary)):
         echo(line)
-    suites = table("Suites", "suite", "outcomes", "half-life", "texts kept for")
-    for suite in sorted({*summary.suites, *settings}):
+    names = sorted({*summary.suites, *settings})
+    shown = names if all_of_it else sorted(names, key=lambda suite: -summary.suites.get(suite, 0))[:SHOWN_SUITES]
+    suites = table(_title("Suites", len(names), len(shown)), "suite", "outcomes", "half-life", "texts kept for")
+    for suite in shown:
         own = settings.get(suite)
         half_life, text_days = (own.half_life_days, own.text_days) if own else (None, None)
         suites.add_row(
@@ -64,7 +75,8 @@ def status(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
             "ever" if text_days is None else f"{text_days:g} days",
         )  # fmt: skip
     console().print(suites)
-    console().print(_runs_table(runs))
+    newest = sorted(runs, key=lambda run: run.added.timestamp() if run.added else 0.0, reverse=True)[:SHOWN_RUNS]
+    console().print(_runs_table(runs if all_of_it else newest, len(runs)))
 
 
 @app.command()
@@ -90,6 +102,7 @@ def export(
     to compare methods on: as `hmrouter train` sees them, with merges, and with costs from tokens if none is reported.
 
     Example: `hmrouter store export backup.jsonl.gz`
+    Example: `hmrouter store export comparison --format benchmark`
     """
     if form is Format.BENCHMARK:
         from hmrouter.cli.store_benchmarks import export_benchmarks
@@ -112,6 +125,7 @@ def forget(
     """Remove the outcomes of a run, and the tasks, routes and vectors that nothing else uses.
 
     Example: `hmrouter store forget 2f1c9e --source jobs --yes`
+    Example: `hmrouter store forget 2f1c9e`
     """
     from hmrouter.store import OutcomeStore
 
@@ -121,7 +135,7 @@ def forget(
             _ask(_in_words(found[0]), "forget", "forgotten")
         gone = kept.forget(run, source)  # refuses, with what there is, where not exactly one was found
     if as_json:
-        print_json({"run": run, "outcomes": gone.outcomes, "tasks": gone.tasks, "routes": gone.routes})
+        print_json("store-forget", {"run": run, "outcomes": gone.outcomes, "tasks": gone.tasks, "routes": gone.routes})
         return
     echo(
         f"Forgot run {run}: {counted(gone.outcomes, 'outcome')}, {counted(gone.tasks, 'task')} and "
@@ -134,13 +148,14 @@ def vacuum(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
     """Give the room of what was forgotten back to the disk.
 
     Example: `hmrouter store vacuum`
+    Example: `hmrouter store vacuum --store sqlite:///runs.db`
     """
     from hmrouter.store import OutcomeStore
 
     with OutcomeStore(store, create=False) as kept:
         before, after = kept.vacuum()
     if as_json:
-        print_json({"store": str(kept), "bytes_before": before, "bytes_after": after})
+        print_json("store-vacuum", {"store": str(kept), "bytes_before": before, "bytes_after": after})
         return
     echo(f"{kept}: {_size(before)} before, {_size(after)} now.")
 
@@ -160,6 +175,7 @@ def set_suite(
     """Let the evidence of a suite fade with age, or its task texts go after some days. Both are off by default.
 
     Example: `hmrouter store set our-repo --half-life 90 --text-days 30`
+    Example: `hmrouter store set our-repo --half-life off`
     """
     from hmrouter.store import OutcomeStore, SuiteSettings
 
@@ -177,7 +193,7 @@ def set_suite(
         kept.set_suite(suite, **given)
         settings = kept.suite_settings().get(suite, SuiteSettings())
     if as_json:
-        print_json({"suite": suite, **_settings_dict(settings)})
+        print_json("store-set", {"suite": suite, **_settings_dict(settings)})
         return
     half, texts = settings.half_life_days, settings.text_days
     echo(
@@ -197,6 +213,7 @@ def drop_texts(
     """Remove task texts from the store; they do not come back. Hashes stay, and so do vectors that are cached.
 
     Example: `hmrouter store drop-texts --older-than 30 --yes`
+    Example: `hmrouter store drop-texts --older-than 0 --suite our-repo`
     """
     from hmrouter.store import OutcomeStore
 
@@ -212,7 +229,7 @@ def drop_texts(
             )
         dropped = kept.drop_texts(days, suite)
     if as_json:
-        print_json({"dropped": dropped})
+        print_json("store-drop-texts", {"dropped": dropped})
         return
     echo(f"Dropped the texts of {counted(dropped, 'task')}.")
 
@@ -230,10 +247,14 @@ def _more_lines(summary: Summary) -> Iterator[str]:
         yield f"From {summary.first:%Y-%m-%d} to {summary.last:%Y-%m-%d}."
 
 
-def _runs_table(runs: list[RunInfo]) -> Table:
-    more = f", {len(runs) - SHOWN_RUNS:,} more with --json" if len(runs) > SHOWN_RUNS else ""
-    out = table(f"Runs{more}", "source", "run", "suites", "outcomes", "routes", "first", "last", "added")
-    for r in runs[:SHOWN_RUNS]:
+def _title(what: str, there: int, shown: int) -> str:
+    return f"{what}: {shown:,} of {there:,}, the others with --all" if shown < there else what
+
+
+def _runs_table(runs: list[RunInfo], there: int) -> Table:
+    title, least = _title("Runs", there, len(runs)), ("first", "last", "routes")
+    out = table(title, "source", "run", "suites", "outcomes", "routes", "first", "last", "added", least=least)
+    for r in runs:
         days = (f"{when:%Y-%m-%d}" if when else "-" for when in (r.first, r.last, r.added))
         out.add_row(r.source or "-", r.run or "-", ", ".join(r.suites), f"{r.outcomes:,}", f"{r.routes:,}", *days)
     return out

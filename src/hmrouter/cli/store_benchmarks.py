@@ -78,7 +78,8 @@ def export_benchmarks(out: str, suite: str | None, store: str, as_json: bool) ->
     if silent := sum(report.without_text for report in written):
         say(f"note: {counted(silent, 'task')} without a text that could be written; methods treat such tasks alike")
     if as_json:
-        print_json({"out": out, "outcomes": sum(w.outcomes for w in written), "suites": [asdict(w) for w in written]})
+        suites = [asdict(w) for w in written]
+        print_json("store-export", {"out": out, "outcomes": sum(w.outcomes for w in written), "suites": suites})
         return
     total = counted(sum(report.outcomes for report in written), "outcome")
     echo(f"Wrote {total} of {counted(len(written), 'suite')} to {out}.")

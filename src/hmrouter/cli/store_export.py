@@ -61,7 +61,7 @@ def export_file(out: str, suite: str | None, store: str, as_json: bool) -> None:
             f"({CELL_LIMIT // 2**20} MiB), written as a hash only"
         )
     if as_json:
-        print_json({"out": out, "outcomes": total})
+        print_json("store-export", {"out": out, "outcomes": total})
     elif out != "-":
         echo(f"Wrote {counted(total, 'outcome')} to {out}.")
 

@@ -9,36 +9,21 @@ from typing import Annotated
 import typer
 
 from hmrouter.cli import half_life as fading
+from hmrouter.cli.completion import EMBEDDERS, SCORERS, embedders, scorers
 from hmrouter.cli.history import HistoryOption
 from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, Json, Store, echo, print_json, progress, say
 from hmrouter.cli.words import counted
 from hmrouter.types import HistorySources
 
-SCORERS = "component_average, component_only, fixed, hm, knn, random, safe, safe_alone"
-EMBEDDERS = "lsa, openai, sentence-transformers"
-"""The names as help shows them, written out, as the registries need NumPy. Completion asks the registries, and knows
-plug-ins, too."""
-
-
-def _scorers(incomplete: str) -> list[str]:
-    from hmrouter.scorers.base import SCORERS as registry
-
-    return [name for name in registry.names() if name.startswith(incomplete)]
-
-
-def _embedders(incomplete: str) -> list[str]:
-    from hmrouter.features.base import EMBEDDERS as registry
-
-    return [name for name in registry.names() if name.startswith(incomplete)]
-
 
 def train(
     store: Store = DEFAULT_STORE,
     scorer: Annotated[
-        str, typer.Option("--scorer", help=f"One of: {SCORERS}; or of a plug-in.", autocompletion=_scorers)
+        str, typer.Option("--scorer", help=f"One of: {', '.join(SCORERS)}; or of a plug-in.", autocompletion=scorers)
     ] = "safe",
     embedder: Annotated[
-        str, typer.Option("--embedder", help=f"One of: {EMBEDDERS}; or of a plug-in.", autocompletion=_embedders)
+        str,
+        typer.Option("--embedder", help=f"One of: {', '.join(EMBEDDERS)}; or of a plug-in.", autocompletion=embedders),
     ] = "lsa",
     suite: Annotated[list[str] | None, typer.Option("--suite", help="Only this suite; may be repeated.")] = None,
     harnesses: Annotated[
@@ -59,6 +44,7 @@ def train(
 ) -> None:
     """Learn a router from the outcomes in the store and write it to one file.
 
+    Example: `hmrouter train`
     Example: `hmrouter train --suite our-repo --out our-repo.hmr`
     """
     from hmrouter.features.descriptions import HarnessDescriptions
@@ -86,7 +72,7 @@ def train(
         router.save(out)
     report = asdict(router.report_)
     if as_json:
-        print_json({"router": str(out), "scorer": scorer, "embedder": router.embedder.identity(), **report})
+        print_json("train", {"router": str(out), "scorer": scorer, "embedder": router.embedder.identity(), **report})
         return
     r = router.report_
     pool = f"{counted(r.models, 'model')} x {counted(r.harnesses, 'harness', 'harnesses')}"

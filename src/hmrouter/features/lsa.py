@@ -22,7 +22,7 @@ from hmrouter.errors import NotFitted
 from hmrouter.features.base import Embedder, Vectors
 from hmrouter.features.directions import leading_directions
 from hmrouter.features.ngrams import TermWeights, inverse_frequencies, shared_terms, terms_of
-from hmrouter.state import State
+from hmrouter.state import Array, State
 from hmrouter.types import text_hash
 
 # A text far longer than any seen in training says "very long", not a number that drowns the topics.
@@ -108,7 +108,7 @@ class LSA(Embedder):
     def state(self) -> State:
         """Save the vocabulary, the directions and the settings."""
         identity = self.identity()
-        arrays = {
+        arrays: dict[str, Array] = {
             "terms": self.terms_,
             "idf": self.idf_,
             "components": self.components_,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hmrouter.state import Floats, Ints
+from hmrouter.state import Ints
 
 Terms = NDArray[np.uint64]
 Weights = NDArray[np.float32]
@@ -63,7 +63,7 @@ def shared_terms(texts: Sequence[str], least: int, most: int) -> tuple[Terms, In
     for block in _blocks(texts):
         found = np.concatenate((terms, *(some for some, _ in block)))
         terms, place = np.unique(found, return_inverse=True)
-        ones = np.ones(len(found) - len(in_texts))
+        ones = np.ones(len(found) - len(in_texts), dtype=np.int64)
         in_texts = _summed(place, np.concatenate((in_texts, ones)), len(terms))
         in_all = _summed(place, np.concatenate((in_all, *(counts for _, counts in block))), len(terms))
     kept = np.flatnonzero(in_texts >= least)
@@ -95,12 +95,13 @@ class TermWeights:
         places = np.searchsorted(self._terms, terms)
         known = places < len(self._terms)
         known[known] = self._terms[places[known]] == terms[known]
-        places, counts = places[known].astype(np.int32), counts[known]
+        places, counts = places[known], counts[known]
         weights = (np.log(counts.astype(np.float32)) + np.float32(1.0)) * self._idf[places]
         # In the order of the terms and in double precision, as there: cumsum adds one after the other.
         squares = np.cumsum((weights * weights).astype(np.float64))
         length = np.sqrt(squares[-1]) if len(squares) else 0.0
-        return places, weights if length == 0.0 else (weights.astype(np.float64) / length).astype(np.float32)
+        scaled = weights if length == 0.0 else weights.astype(np.float64) / length
+        return places.astype(np.int32), scaled.astype(np.float32)
 
 
 def _characters(text: str) -> Terms:
@@ -122,5 +123,5 @@ def _blocks(texts: Sequence[str]) -> Iterator[list[tuple[Terms, Ints]]]:
         yield block
 
 
-def _summed(place: Ints, values: Floats | Ints, n: int) -> Ints:
+def _summed(place: Ints, values: Ints, n: int) -> Ints:
     return np.bincount(place, weights=values, minlength=n).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The increasing function that fits outcomes best: isotonic regression, as scikit-learn's `IsotonicRegression` fits it."""
+"""Isotonic regression: the increasing function that fits outcomes best, as scikit-learn fits it."""
 
 from __future__ import annotations
 
