@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Pins in constraints.txt; wheels only where there is a choice, so that nothing is compiled.
-INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --prefer-binary --constraint constraints.txt
+INSTALL := @$(BIN)/python tools/one_line.py "Setting up $(VENV)" \
+	$(BIN)/pip install --disable-pip-version-check --progress-bar off --prefer-binary --constraint constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: help demo test test-all test-machines test-pythons fuzz bench check format clean
@@ -15,7 +16,7 @@ help:
 	@echo "make test-machines  what computes, as other processors would run it"
 	@echo "make test-pythons   the tests with each newer Python that is here (3.12, 3.13)"
 	@echo "make fuzz      damage logs of every format and read them, for SECONDS=60"
-	@echo "make bench     measure ratios: against PyTorch, the naive form, bare products, growth with size"
+	@echo "make bench     measure ratios: against PyTorch, the naive form, bare products, growth with size, commands"
 	@echo "make check     ruff and mypy --strict"
 	@echo "make format    apply ruff's formatting and fixes"
 	@echo "make clean     remove the environment and what the commands wrote"

@@ -91,7 +91,7 @@ def _is_number(text: str) -> bool:
 
 def _plain(value: Any, kind: Any) -> Any:
     """Return the value if it is plain, else None."""
-    if type(value) is not str:
-        return value if type(value) is kind else None
+    if not isinstance(value, str):
+        return value if isinstance(value, kind) and not isinstance(value, bool) else None
     looks, make = READ[kind]
     return make(value) if looks.fullmatch(value) else None
