@@ -200,8 +200,8 @@ def test_tables_are_listed_added_and_removed(tmp_path: Path, inside: Cli, histor
     )
     replaced = answer(inside("history", "add", "mine.csv", "--json"))
     assert replaced == {
-        "name": "mine", "results": 1, "routes": 1, "suites": ["somewhere"], "oldest": "2026-02", "newest": "2026-02",
-        "replaced": True,
+        "schema": "hmrouter.history-add/1", "name": "mine", "results": 1, "routes": 1, "suites": ["somewhere"],
+        "oldest": "2026-02", "newest": "2026-02", "replaced": True,
     }  # fmt: skip
     listed = answer(inside("history", "list", "--json"))
     assert (listed["folder"], [t["name"] for t in listed["tables"]]) == (str(history), ["public", "mine"])
@@ -266,5 +266,5 @@ def test_a_damaged_table_stops_an_answer_with_a_line(history: Path, refused: Ref
 def test_every_command_explains_itself(inside: Cli, command: str) -> None:
     done = inside("history", command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Example: hmrouter history" in " ".join(done.stdout.split())
+    assert "Examples: hmrouter history" in " ".join(done.stdout.split())
     assert "--json" in done.stdout

@@ -52,7 +52,7 @@ def test_names_are_shown_with_what_they_look_like(store: OutcomeStore, cli: Cli)
 def test_the_document(store: OutcomeStore, inside: Cli, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text("[models]\nour-own = []\n")
     report = json.loads(inside("names", "--json", "--names", "own.toml").stdout)
-    assert list(report) == ["models", "harnesses"]
+    assert list(report) == ["schema", "models", "harnesses"]
     assert report["models"][0] == {
         "name": "kimi-2-5", "outcomes": 3, "known": True, "merged_into": None, "looks_like": ["kimi-k2-5"],
     }  # fmt: skip
@@ -80,7 +80,8 @@ def test_a_merge_counts_two_as_one_until_it_is_split(store: OutcomeStore, inside
         ("our-own", None, []),
     ]
     done = inside("names", "split", "model", "kimi-2-5", "--json")
-    assert json.loads(done.stdout) == {"kind": "model", "name": "kimi-2-5", "merged_into": None, "outcomes": 3}
+    undone = {"kind": "model", "name": "kimi-2-5", "merged_into": None, "outcomes": 3}
+    assert json.loads(done.stdout) == {"schema": "hmrouter.names-split/1", **undone}
     assert models(store) == {"kimi-2-5", "kimi-k2-5", "our-own"}
 
 
@@ -117,7 +118,7 @@ def test_what_cannot_be_merged(store: OutcomeStore, refused: Refused, arguments:
 def test_what_is_no_kind_of_name(store: OutcomeStore, inside: Cli) -> None:
     done = inside("names", "merge", "route", "a", "b")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "Invalid value for 'kind'" in done.stderr
+    assert "is not one of: model, harness" in done.stderr
 
 
 def test_no_store(refused: Refused) -> None:
@@ -128,5 +129,5 @@ def test_no_store(refused: Refused) -> None:
 def test_help_has_an_example(inside: Cli, command: list[str]) -> None:
     done = inside(*command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"Example: hmrouter {' '.join(command)}" in " ".join(done.stdout.split())
+    assert f"Examples: hmrouter {' '.join(command)}" in " ".join(done.stdout.split())
     assert "--json" in done.stdout

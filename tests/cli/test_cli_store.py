@@ -98,7 +98,8 @@ def test_the_document_of_status(store: OutcomeStore, inside: Cli) -> None:
 
 def test_forget_a_run(store: OutcomeStore, inside: Cli) -> None:
     done = inside("store", "forget", "r1", "--yes", "--json")
-    assert json.loads(done.stdout) == {"run": "r1", "outcomes": 6, "tasks": 3, "routes": 0}
+    gone = {"schema": "hmrouter.store-forget/1", "run": "r1", "outcomes": 6, "tasks": 3, "routes": 0}
+    assert json.loads(done.stdout) == gone
     assert {outcome.run for outcome, _ in content(store)} == {"r0", "r2"}
     assert "run 'r1' is not in store" in inside("store", "forget", "r1", "--yes").stderr
     assert inside("store", "vacuum").stdout.startswith("sqlite:///hmrouter.db: ")
@@ -138,13 +139,14 @@ def test_settings_of_a_suite(store: OutcomeStore, inside: Cli) -> None:
     with store:
         assert store.suite_settings() == {"one": SuiteSettings(90.0, 30.0)}
     done = inside("store", "set", "one", "--half-life", "off", "--json")
-    assert json.loads(done.stdout) == {"suite": "one", "half_life_days": None, "text_days": 30.0}
+    kept = {"schema": "hmrouter.store-set/1", "suite": "one", "half_life_days": None, "text_days": 30.0}
+    assert json.loads(done.stdout) == kept
     done = inside("store", "set", "one", "--text-days", "OFF")
     assert done.stdout == "Suite 'one': outcomes do not fade, texts are kept for ever.\n"
 
 
 def test_texts_can_be_dropped(store: OutcomeStore, inside: Cli) -> None:
-    assert json.loads(inside("store", "drop-texts", "--older-than", "1", "--yes", "--json").stdout) == {"dropped": 0}
+    assert json.loads(inside("store", "drop-texts", "--older-than", "1", "--yes", "--json").stdout)["dropped"] == 0
     done = inside("store", "drop-texts", "--older-than", "0", "--suite", "one", "--yes")
     assert done.stdout == "Dropped the texts of 4 tasks.\n"
     assert {bool(o.task.text) for o, _ in content(store) if o.task.suite == "one"} == {False}
@@ -155,6 +157,24 @@ def test_texts_can_be_dropped(store: OutcomeStore, inside: Cli) -> None:
 def test_help_has_an_example(inside: Cli, command: str) -> None:
     done = inside("store", command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"Example: hmrouter store {command}" in " ".join(done.stdout.split())
+    assert f"Examples: hmrouter store {command}" in " ".join(done.stdout.split())
     assert "--json" in done.stdout
     assert "--store" in done.stdout
+
+
+def test_status_fits_a_screen_and_all_shows_the_rest(
+    tmp_path: Path, inside: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = [f"suite{i},run{i:02},t{i},gpt-5,codex,1" for i in range(30)]
+    (tmp_path / "many.csv").write_text("suite,run,task,model,harness,score\n" + "\n".join(rows) + "\n")
+    monkeypatch.chdir(tmp_path)
+    assert inside("import", "many.csv").returncode == 0
+    short, whole = (inside("store", "status", *more).stdout for more in ([], ["--all"]))
+    assert len(short.splitlines()) <= 26
+    assert max(map(len, short.splitlines()[2:])) <= 80
+    assert "Suites: 4 of 30, the others with --all" in short
+    assert "Runs: 5 of 30, the others with --all" in short
+    assert short.count("run0") + short.count("run1") + short.count("run2") == 5
+    assert all(f"suite{i} " in whole and f"run{i:02}" in whole for i in range(30))
+    assert "with --all" not in whole

@@ -29,7 +29,7 @@ def files_up_to(size: int) -> Callable[[], None]:
 
 def test_a_full_disk_during_training(folder: Path, refused: Refused, unchanged: Unchanged) -> None:
     with unchanged():
-        line = refused("train", "--scorer", "fixed", outside=True, preexec_fn=files_up_to(32_768))
+        line = refused("train", outside=True, preexec_fn=files_up_to(32_768))
     assert line.startswith("error: cannot write router.hmr: File too large; nothing was changed")
 
 
