@@ -206,7 +206,7 @@ def test_tables_are_listed_added_and_removed(tmp_path: Path, inside: Cli, histor
     listed = answer(inside("history", "list", "--json"))
     assert (listed["folder"], [t["name"] for t in listed["tables"]]) == (str(history), ["public", "mine"])
     assert "2026-02" in inside("history", "list").stdout
-    assert answer(inside("history", "remove", "public", "--json")) == {"removed": "public"}
+    assert answer(inside("history", "remove", "public", "--json"))["removed"] == "public"
     mine = answer(inside("route", "Mend it", "--json"))
     assert (mine["route"], mine["cost"], mine["history"]["public_suites"]) == ("codex:gpt-5", 0.5, ["somewhere"])
     assert "bring it back with: hmrouter history add public" in inside("history", "remove", "public").stdout
