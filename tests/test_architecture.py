@@ -101,6 +101,11 @@ def test_only_the_store_needs_its_database_library_at_import() -> None:
     assert (done.stdout.split(), done.stderr) == ([], "")
 
 
+def test_only_a_research_baseline_needs_scikit_learn() -> None:
+    users = [p.relative_to(PACKAGE) for p in SOURCES if re.search(r"^\s*(from|import) sklearn", p.read_text(), re.M)]
+    assert users == [Path("bench/baselines/clusters.py")]
+
+
 def test_public_names_resolve() -> None:
     assert set(hmrouter.__all__) >= PUBLIC
     assert len(hmrouter.__all__) == len(set(hmrouter.__all__))
