@@ -57,7 +57,7 @@ def test_what_is_exported_is_what_training_sees(tmp_path: Path, store: OutcomeSt
 def test_a_store_can_be_compared_on(tmp_path: Path, folder: Path, inside: Cli) -> None:
     report = json.loads(inside(*EXPORT, "--suite", "default", "--json").stdout)
     written = {"suite": "default", "directory": "default", "tasks": 24, "outcomes": 96, "without_text": 0}
-    assert report == {"out": "cmp", "outcomes": 96, "suites": [written]}
+    assert report == {"schema": "hmrouter.store-export/1", "out": "cmp", "outcomes": 96, "suites": [written]}
     assert inside("bench", "validate", "--data", "cmp").returncode == 0
     done = inside("bench", "run", "routing", "--data", "cmp", "--methods", "random,fixed,safe,oracle", "--splits", "2")
     assert done.returncode == 0, done.stderr
