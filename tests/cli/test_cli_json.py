@@ -18,6 +18,7 @@ COMMANDS: dict[str, list[str]] = {
     "bench-list": ["bench", "list"],
     "bench-run": ["bench", "run", "routing", "--data", "made", "--methods", "fixed", "--splits", "1", "--jobs", "1"],
     "bench-validate": ["bench", "validate", "--data", "made"],
+    "doctor": ["doctor", "--offline"],
     "error": ["route", "x", "--top", "0"],
     "explain": ["explain", "decision.json"],
     "history-add": ["history", "add", "table.csv"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hmrouter.cli.asking import Pool, asked_pool
-from hmrouter.cli.output import Json, console, print_json, say, table
+from hmrouter.cli.output import Json, console, echo, print_json, say, table
 from hmrouter.cli.words import counted
 from hmrouter.errors import UnknownName, UsageError
 from hmrouter.types import Route
@@ -39,6 +39,7 @@ def doctor(
 
     With `--probe`, each pair that `--route` or `--pool` names does one tiny task for real.
 
+    Example: `hmrouter doctor`
     Example: `hmrouter doctor --probe --route claude-code:claude-sonnet-4-5`
     """
     from hmrouter.run.doctor import examine
@@ -51,12 +52,12 @@ def doctor(
     probed = _probe(routes, drivers, findings, max_dollars, max_seconds, without_asking) if probe else []
     if as_json:
         document = {"harnesses": [finding.to_dict() for finding in findings]}
-        print_json(document | ({"probes": [row.to_dict() for row in probed]} if probe else {}))
+        print_json("doctor", document | ({"probes": [row.to_dict() for row in probed]} if probe else {}))
     else:
         out = console()
         out.print(_findings(findings))
         for line in _advice(findings):
-            typer.echo(line)
+            echo(line)
         if probe:
             out.print(_probes(probed))
     if probe and not all(row.works for row in probed):

@@ -10,6 +10,7 @@ SCHEMAS: dict[str, int] = {
     "bench-run": 1,
     "bench-validate": 1,
     "demo": 1,
+    "doctor": 1,
     "error": 1,
     "explain": 1,
     "history-add": 1,
