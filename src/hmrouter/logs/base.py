@@ -100,6 +100,8 @@ class Request:
     """The model of logs that do not name it."""
     harness: str | None = None
     """The harness of logs that do not name it."""
+    run: str | None = None
+    """The run of logs that do not name it."""
     family: str | None = None
     """The column, or the key of a task's meta, that names its family."""
     pattern: re.Pattern[str] | None = None
@@ -121,7 +123,7 @@ class Request:
         model = model or groups.get("model") or self.model
         harness = harness or groups.get("harness") or self.harness
         if model and harness:
-            return Route(self.names.model(model), self.names.harness(harness))
+            return Route(self.names.model(model), self.names.harness(harness), spelled=(model, harness))
         missing = " and ".join(kind for kind, value in (("model", model), ("harness", harness)) if not value)
         named = f" of {found!r}" if found else ""
         raise LogError(f"the log does not say the {missing}{named}", hint="name_route")

@@ -45,6 +45,8 @@ FIELDS: Mapping[str, Field] = {
     "model_version": Field(("model_version",), coerce.name),
     "harness_version": Field(("harness_version",), coerce.name),
     "dataset_version": Field(("dataset_version",), coerce.name),
+    "model_spelling": Field(("model_spelling",), coerce.name),
+    "harness_spelling": Field(("harness_spelling",), coerce.name),
 }
 
 KEY = ("suite", "source", "run", "trial")

@@ -31,6 +31,7 @@ from sqlalchemy import (
 
 from hmrouter.store import imports, resolve, rows, spellings, suites
 from hmrouter.store.database import insert
+from hmrouter.store.resolve import Likeness
 from hmrouter.store.runs import make_runs
 from hmrouter.store.schema import (
     KEY,
@@ -82,6 +83,8 @@ class AddReport:
     """The first few of the differing outcomes."""
     known_as: tuple[str, ...] = field(default=(), compare=False)
     """Other sources, such as files, under which outcomes of these were added before."""
+    alike: tuple[Likeness, ...] = field(default=(), compare=False)
+    """Runs that these outcomes resemble, but not enough to be taken for the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +189,7 @@ def _merge(conn: Connection, total: int, told: Collection[Route], manner: Manner
     _merge_tasks(conn, now)
     spellings.keep(conn, told, manner.names_given)
     _merge_routes(conn)
-    known_as = _locate(conn, told)
+    met = _locate(conn, told, manner.replace)
     import_id = None if manner.of is None else imports.begin(conn, manner.of.token, manner.of.what)
     new = _merge_outcomes(conn, import_id)
     differing, changes = _differing(conn) if new < total else (0, ())
@@ -194,11 +197,11 @@ def _merge(conn: Connection, total: int, told: Collection[Route], manner: Manner
     if import_id is not None:
         imports.drop_empty(conn, import_id)
     suites.drop_expired_texts(conn, now)
-    return _report(conn, total, new, differing, replaced, changes, known_as)
+    return _report(conn, total, new, differing, replaced, changes, met)
 
 
-def _locate(conn: Connection, told: Collection[Route]) -> tuple[str, ...]:
-    """Find the task, the route and the run of every staged outcome; return the other names that logs are known by."""
+def _locate(conn: Connection, told: Collection[Route], corrected: bool) -> resolve.Met:
+    """Find the task, the route and the run of every staged outcome, and what they are known as or resemble."""
     staged = staged_outcomes.c
     task = select(tasks.c.id).where(tasks.c.suite == staged.suite, tasks.c.task == staged.task)
     route = select(routes.c.id).where(routes.c.model == staged.model, routes.c.harness == staged.harness)
@@ -206,12 +209,12 @@ def _locate(conn: Connection, told: Collection[Route]) -> tuple[str, ...]:
         update(staged_outcomes).values(task_id=task.scalar_subquery(), route_id=route.scalar_subquery())
     )
     resolve.stage_routes(conn, told)
-    known_as = resolve.resolve_content(conn) | resolve.resolve_renamed(conn)
+    met = resolve.resolve_content(conn, corrected) | resolve.resolve_renamed(conn, corrected)
     make_runs(conn)
     run = select(runs.c.id).where(runs.c.source == staged.source, runs.c.run == staged.run)
     conn.execute(update(staged_outcomes).where(staged.run_id.is_(None)).values(run_id=run.scalar_subquery()))
     resolve.resolve_names(conn)
-    return tuple(sorted(known_as))
+    return met
 
 
 def _merge_tasks(conn: Connection, now: int) -> None:
@@ -281,7 +284,7 @@ def _report(
     differing: int,
     replaced: int,
     changes: tuple[Change, ...],
-    known_as: tuple[str, ...],
+    met: resolve.Met,
 ) -> AddReport:
     """Count what is staged, after it was merged into the store."""
     staged, named = staged_outcomes.c, spellings.named_routes()
@@ -300,7 +303,8 @@ def _report(
         statuses={row.status: row.number for row in conn.execute(per_status)},
         replaced=replaced,
         changes=changes,
-        known_as=known_as,
+        known_as=tuple(sorted(met.known_as)),
+        alike=met.alike,
     )
 
 

@@ -38,13 +38,12 @@ def task_row(task: Task, keep_text: bool) -> Row:
 
 def outcome_row(outcome: Outcome, position: int) -> Row:
     """Write an outcome as a row to stage; `position` is its place in the import."""
-    model, harness = outcome.route.spelling
-    together = "".join((*outcome.key, model, harness))
+    together = "".join((*outcome.key, outcome.route.model, outcome.route.harness))
     versions = (outcome.model_version, outcome.harness_version, outcome.dataset_version)
     _check_text(outcome.task, "".join((together, *versions)))
     if len(together) > _NAME_BYTES // 4:  # else it cannot be too long in any script
         _check_lengths(outcome)
-    suite, source, run, task, *_, trial = outcome.key
+    suite, source, run, task, model, harness, trial = outcome.key
     return {
         "position": position,
         "suite": suite, "task": task, "model": model, "harness": harness,
@@ -65,6 +64,7 @@ def outcome_row(outcome: Outcome, position: int) -> Row:
         "dataset_version": outcome.dataset_version,
         "content": outcome.content,
         "source_is_file": outcome.source_is_file,
+        "spelled": outcome.route.spelled is not None,
     }  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def stream(conn: Connection, suite: str | None, merged: bool = True) -> Iterator
     """
     conn = conn.execution_options(yield_per=_FETCHED)
     read_as = merged_routes() if merged else named_routes()
-    spelled = (routes.c.model.label("spelled_model"), routes.c.harness.label("spelled_harness"))
+    spelled = (routes.c.model.label("spelled_model"), routes.c.harness.label("spelled_harness"), runs.c.spelled)
     some_tasks = select(tasks).order_by(tasks.c.suite, tasks.c.task)
     some_outcomes = (
         select(outcomes, read_as.c.model, read_as.c.harness, *spelled, runs.c.source, runs.c.run)
@@ -115,16 +115,16 @@ def stream(conn: Connection, suite: str | None, merged: bool = True) -> Iterator
     if suite is not None:
         some_tasks = some_tasks.where(tasks.c.suite == suite)
         some_outcomes = some_outcomes.where(tasks.c.suite == suite)
-    known_routes: dict[int, Route] = {}
+    known_routes: dict[tuple[int, bool], Route] = {}
     task_id = task = None
     with conn.execute(some_tasks) as task_rows, conn.execute(some_outcomes) as outcome_rows:
         for row in outcome_rows:
             while task is None or task_id != row.task_id:
                 task_row = next(task_rows)
                 task_id, task = task_row.id, task_of(task_row)
-            if (route := known_routes.get(row.route_id)) is None:
-                as_spelled = (row.spelled_model, row.spelled_harness)
-                route = known_routes[row.route_id] = Route(row.model, row.harness, spelled=as_spelled)
+            if (route := known_routes.get((row.route_id, row.spelled))) is None:
+                as_spelled = (row.spelled_model, row.spelled_harness) if row.spelled else None
+                route = known_routes[row.route_id, row.spelled] = Route(row.model, row.harness, spelled=as_spelled)
             yield outcome_of(row, task, route)
 
 
@@ -167,7 +167,7 @@ def _check_text(task: Task, text: str) -> None:
 
 def _check_lengths(outcome: Outcome) -> None:
     kinds = ("suite", "source", "run", "task id", "model", "harness", "trial", "model", "harness")
-    for kind, name in zip(kinds, (*outcome.key, *outcome.route.spelling), strict=True):
+    for kind, name in zip(kinds, (*outcome.key, outcome.route.model, outcome.route.harness), strict=True):
         size = len(name.encode())
         if size > _NAME_BYTES:
             raise InvalidOutcome(f"{kind} {name[:40]!r}... has {size} bytes; a name has at most {_NAME_BYTES}")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, func, literal, select, true
+from sqlalchemy import ColumnElement, Connection, case, delete, exists, func, literal, select
 
 from hmrouter.errors import UnknownName, UsageError
 from hmrouter.store.database import insert
@@ -82,9 +82,9 @@ def make_runs(conn: Connection, **only: str) -> None:
     """Make the runs of staged outcomes that the store does not have, or one of them, in one order for all imports."""
     key = (staged_outcomes.c.source, staged_outcomes.c.run)
     found = (
-        select(*key, literal(now_us()), true())
+        select(*key, literal(now_us()), func.min(case((staged_outcomes.c.spelled, 1), else_=0)) == 1)
         .where(staged_outcomes.c.run_id.is_(None), *(staged_outcomes.c[name] == value for name, value in only.items()))
-        .distinct()
+        .group_by(*key)
         .order_by(*key)
     )
     columns = ["source", "run", "added_us", "spelled"]

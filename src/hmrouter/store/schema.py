@@ -81,7 +81,7 @@ runs = Table(
     Column("source", _Name, nullable=False),
     Column("run", _Name, nullable=False),
     Column("added_us", BigInteger),  # NULL: by a version that did not note it
-    Column("spelled", Boolean, nullable=False),  # false: by a version that kept names, not how the log spells them
+    Column("spelled", Boolean, nullable=False),  # false: how the log spells its routes is not known
     UniqueConstraint("source", "run"),
 )
 
@@ -190,6 +190,7 @@ staged_outcomes = Table(
     *_measured(),
     Column("content", _Name, nullable=False),
     Column("source_is_file", Boolean, nullable=False),
+    Column("spelled", Boolean, nullable=False),
     # Of the row that it is in the store, once that is found.
     Column("task_id", BigInteger),
     Column("route_id", BigInteger),

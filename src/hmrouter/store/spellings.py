@@ -63,7 +63,7 @@ def keep(conn: Connection, told: Iterable[Route], names_given: bool) -> None:
     given: dict[tuple[str, str], tuple[str, bool]] = {}
     own: dict[tuple[str, str], tuple[str, bool]] = {}
     for route in told:
-        for kind, spelling, name in zip(("model", "harness"), route.spelling, (route.model, route.harness), strict=True):
+        for kind, spelling, name in zip(CANONICAL, route.spelling, (route.model, route.harness), strict=True):
             by_person = CANONICAL[kind](spelling) != name
             replaces = route.spelled is not None and (by_person or names_given)
             (given if replaces else own)[kind, spelling] = (name, by_person)

@@ -202,11 +202,8 @@ class Outcome:
 
     @property
     def key(self) -> tuple[str, str, str, str, str, str, str]:
-        """The natural key: a second import of the same record has the same one."""
-        return (
-            self.task.suite, self.source, self.run, self.task.id,
-            self.route.model, self.route.harness, self.trial,
-        )  # fmt: skip
+        """The natural key: a second import of the same record has the same one, by whatever names it is read."""
+        return (self.task.suite, self.source, self.run, self.task.id, *self.route.spelling, self.trial)
 
     @property
     def content(self) -> str:

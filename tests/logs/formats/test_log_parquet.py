@@ -53,7 +53,7 @@ def test_more_rows_than_a_batch_keep_their_numbers(tmp_path: Path) -> None:
     table = {"task": ["t"] * 3001, "route": ["h:m"] * 3001, "score": scores}
     pq.write_table(pa.table(table), tmp_path / "a.parquet")
     outcomes = read_logs(tmp_path / "a.parquet")
-    assert [next(outcomes).trial for _ in range(3000)][-1] == "2999"
+    assert [next(outcomes).trial for _ in range(3000)][-1].endswith(".2999")
     with pytest.raises(LogError, match=r"row 3001: score 2\.0 is outside 0 to 1"):
         next(outcomes)
 
