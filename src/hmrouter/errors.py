@@ -36,6 +36,7 @@ ADVICE: Mapping[str, str] = MappingProxyType({
     "decision_document": "give a decision as hmrouter.decide.document.to_dict writes it",
     "fewer_attempts": "give a better one, or use a single attempt",
     "fit_again": "use the hmrouter version that wrote it, or train again",
+    "forget_instead": "forget a run of it instead",
     "harbor_tasks": "give the folders of the tasks, or the data set",
     "limit_runs": "give a budget in dollars, a number of runs, or both",
     "make_router": "fit one and save it there",

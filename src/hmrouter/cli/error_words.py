@@ -16,6 +16,7 @@ ADVICE: Mapping[str, str] = {
     "decision_document": "give what `hmrouter route --json` printed",
     "fewer_attempts": "give a better one, or use a single attempt: hmrouter route",
     "fit_again": "use the hmrouter version that wrote it, or train again with: hmrouter train",
+    "forget_instead": "forget a run instead: hmrouter store forget RUN, as hmrouter store status shows it",
     "harbor_tasks": "name the folder that holds the tasks with --tasks, or the data set with --dataset NAME@VERSION",
     "limit_runs": "give --budget DOLLARS, --runs N, or both",
     "make_router": "make one with: hmrouter train --out {path}",

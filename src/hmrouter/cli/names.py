@@ -88,6 +88,32 @@ def show(
         typer.echo("To count two as one: hmrouter names merge model|harness OLD NEW; it can be undone with split.")
 
 
+@app.command("apply")
+def apply_names(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="TOML file with your own names of models and harnesses.")],
+    store: Store = DEFAULT_STORE,
+    as_json: Json = False,
+) -> None:
+    """Read all that was ever imported by the names of a file, as if it had been given to every import.
+
+    Example: `hmrouter names apply our-names.toml`
+    """
+    from hmrouter.names import Names
+    from hmrouter.store import OutcomeStore
+
+    names = Names.from_toml(file)
+    with OutcomeStore(_address(context, store), create=False) as kept:
+        changes = kept.apply_names(names)
+    if as_json:
+        print_json({"changed": [{"kind": new.kind, "spelling": new.spelling, "was": old.name, "name": new.name}
+                                for old, new in changes]})  # fmt: skip
+        return
+    for old, new in changes:
+        typer.echo(f"{new.kind.capitalize()} {new.spelling!r} was {old.name!r} and is {new.name!r} now.")
+    typer.echo("Next: hmrouter train" if changes else "Every name is as it was.")
+
+
 @app.command()
 def merge(
     context: typer.Context,

@@ -80,7 +80,7 @@ def undo(conn: Connection, where: str) -> UndoReport:
     lock(conn)
     row = conn.execute(select(imports).order_by(imports.c.id.desc()).limit(1)).one_or_none()
     if row is None:
-        raise UsageError(f"{where} has no import that could be undone; forget a run instead", hint="")
+        raise UsageError(f"{where} has no import that could be undone", hint="forget_instead")
     undone = _info(conn, row.id, row.what, row.added_us)
     same_key = and_(*(outcomes.c[name] == replaced.c[name] for name in KEY))
     old = {name: replaced.c[name] for name in _VALUES}

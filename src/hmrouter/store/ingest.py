@@ -205,9 +205,7 @@ def _locate(conn: Connection, told: Collection[Route], corrected: bool) -> resol
     staged = staged_outcomes.c
     task = select(tasks.c.id).where(tasks.c.suite == staged.suite, tasks.c.task == staged.task)
     route = select(routes.c.id).where(routes.c.model == staged.model, routes.c.harness == staged.harness)
-    conn.execute(
-        update(staged_outcomes).values(task_id=task.scalar_subquery(), route_id=route.scalar_subquery())
-    )
+    conn.execute(update(staged_outcomes).values(task_id=task.scalar_subquery(), route_id=route.scalar_subquery()))
     resolve.stage_routes(conn, told)
     met = resolve.resolve_content(conn, corrected) | resolve.resolve_renamed(conn, corrected)
     make_runs(conn)

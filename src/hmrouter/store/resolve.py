@@ -178,7 +178,9 @@ def resolve_content(conn: Connection, corrected: bool) -> Met:
                 ),
                 {**log, "run_id": run_id},
             )
-        _number(conn, log, next((run_id for run_id in found if _is_spelled(conn, run_id)), None) or _make_run(conn, log))
+        _number(
+            conn, log, next((run_id for run_id in found if _is_spelled(conn, run_id)), None) or _make_run(conn, log)
+        )
         met |= Met(frozenset(found.values()) - {source}, () if found else tuple(search.alike))
     return met
 
