@@ -11,6 +11,7 @@ files.py            bytes and lines, gzip or plain, bounded and counted
 json_file.py        JSON documents, whole or item by item
 json_object.py      JSON text -> one object, strictly
 json_stream.py      the bytes of a document on their way to the parser
+content_run.py      the run of a log that names none
 table.py            rows of a table -> outcomes
 fields.py           the column names of an outcome's fields in tables
 coerce.py           one cell -> one value
@@ -127,12 +128,13 @@ def read_logs(
     mapping: Mapping[str, str] | None = None,
     model: str | None = None,
     harness: str | None = None,
+    run: str | None = None,
     family: str | None = None,
     notes: Notes | None = None,
 ) -> Iterator[Outcome]:
     """Read the outcomes of a log, or of all logs in a folder or archive; memory does not grow with their size.
 
-    `suite` is for outcomes whose log names none, as are `model` and `harness`; `mapping` (field -> column) for tables
+    `suite` is for outcomes whose log names none, as are `model`, `harness` and `run`; `mapping` (field -> column) for tables
     with columns of their own naming; `family` for the column, or the key of a task's meta, that names its family;
     `notes` is filled with what was ignored. What cannot be read raises a `LogError` with file and line.
 
@@ -145,8 +147,8 @@ def read_logs(
     """
     notes = Notes() if notes is None else notes
     request = Request(
-        suite, Names() if names is None else names, mapping or {}, model=model, harness=harness, family=family,
-        notes=notes,
+        suite, Names() if names is None else names, mapping or {}, model=model, harness=harness, run=run,
+        family=family, notes=notes,
     )  # fmt: skip
     check_mapping(request.mapping)
     check_suite(path, suite, format, request.mapping)
