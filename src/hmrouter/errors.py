@@ -41,6 +41,8 @@ ADVICE: Mapping[str, str] = MappingProxyType({
     "limit_runs": "give a budget in dollars, a number of runs, or both",
     "make_router": "fit one and save it there",
     "make_store": "open it without create=False to make it",
+    "map_and_name": "the mapping {mapping} may be what is meant, with a {named} for all rows",
+    "map_columns": "the mapping {mapping} may be what is meant",
     "mend_orders": "mend or remove it, or name another file",
     "mend_table": "mend {file}, or remove the table {name!r}",
     "name_pairs": "name one in pairs",

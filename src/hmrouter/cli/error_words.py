@@ -21,6 +21,8 @@ ADVICE: Mapping[str, str] = {
     "limit_runs": "give --budget DOLLARS, --runs N, or both",
     "make_router": "make one with: hmrouter train --out {path}",
     "make_store": "make it with: hmrouter import PATH --store {store}",
+    "map_and_name": "try --map '{mapping}', and say the {named} of all rows with an option",
+    "map_columns": "try --map '{mapping}'",
     "mend_orders": "mend or remove it, or name another file with --orders",
     "mend_table": "mend {file}, or: hmrouter history remove {name}",
     "name_pairs": "name one with --pair or --new-model",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FORMATS = (
     "benchmark, harbor, terminal-bench, inspect, openhands-index, openhands-output, swebench-report, swebench-site, "
-    "hal-site, hal-upload, workspace-bench, parquet, jsonl, csv"
+    "hal-site, hal-upload, workspace-bench, parquet, json, jsonl, csv"
 )
 """The formats as help shows them, written out, as the readers take long to import."""
 PLACES = 5

@@ -13,8 +13,12 @@ json_object.py      JSON text -> one object, strictly
 json_stream.py      the bytes of a document on their way to the parser
 content_run.py      the run of a log that names none
 table.py            rows of a table -> outcomes
+csv_dialect.py      what separates the cells of a table, and where its header is
+encodings.py        UTF-16 as UTF-8
 fields.py           the column names of an outcome's fields in tables
+column_hints.py     which column may be meant for a field that a table lacks
 coerce.py           one cell -> one value
+forgiving.py        cells as people write them: read where they mean one thing, else left out
 harness_output.py   recognises a harness's own output, to say that it is no log of outcomes
 """
 
@@ -35,6 +39,7 @@ from hmrouter.logs.formats.hal_site import HalSiteReader
 from hmrouter.logs.formats.hal_upload import HalUploadReader
 from hmrouter.logs.formats.harbor import HarborReader
 from hmrouter.logs.formats.inspect_log import InspectReader
+from hmrouter.logs.formats.json_table import JsonTableReader
 from hmrouter.logs.formats.jsonl_file import JsonlReader
 from hmrouter.logs.formats.openhands_index import OpenHandsIndexReader
 from hmrouter.logs.formats.openhands_output import OpenHandsOutputReader
@@ -75,6 +80,7 @@ READERS: tuple[Reader, ...] = (
     HalUploadReader(),
     WorkspaceBenchReader(),
     ParquetReader(),
+    JsonTableReader(),
     JsonlReader(),
     CsvReader(),
 )
@@ -134,9 +140,9 @@ def read_logs(
 ) -> Iterator[Outcome]:
     """Read the outcomes of a log, or of all logs in a folder or archive; memory does not grow with their size.
 
-    `suite` is for outcomes whose log names none, as are `model`, `harness` and `run`; `mapping` (field -> column) for tables
-    with columns of their own naming; `family` for the column, or the key of a task's meta, that names its family;
-    `notes` is filled with what was ignored. What cannot be read raises a `LogError` with file and line.
+    `suite` is for outcomes whose log names none, as are `model`, `harness` and `run`; `mapping` (field -> column) for
+    tables with columns of their own naming; `family` for the column, or the key of a task's meta, that names its
+    family; `notes` is filled with what was ignored. What cannot be read raises a `LogError` with file and line.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

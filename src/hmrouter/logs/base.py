@@ -6,6 +6,7 @@ A reader turns one format into outcomes. Adding a format is one file with such a
 from __future__ import annotations
 
 import re
+import reprlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hmrouter.errors import HMRouterError, LogError
+from hmrouter.logs.forgiving import Reading
 from hmrouter.names import Names
 from hmrouter.types import Outcome, Route
 
@@ -41,6 +43,15 @@ class Notes:
     """Outcomes whose task `queries.jsonl` does not list; their text is empty."""
     remarks: Counter[str] = field(default_factory=Counter)
     """Anything else that a person should read once, and how often it came up."""
+
+    _cells: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def cell(self, field: str, cell: object, reading: Reading) -> None:
+        """Remember a cell that was read as people write it, or left out; cells of one kind are one remark."""
+        key = (field, reading.kind)
+        if key not in self._cells:
+            self._cells[key] = f"{field} {reprlib.repr(cell)} {reading.in_words}, and others like it"
+        self.remarks[self._cells[key]] += 1
 
     def ignore(self, path: Path, columns: Collection[str]) -> None:
         """Remember columns of a file that are not read."""

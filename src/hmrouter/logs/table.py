@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.errors import InputError, InvalidOutcome, LogError, UsageError
-from hmrouter.logs import coerce
+from hmrouter.logs import coerce, forgiving
 from hmrouter.logs.base import Request, problem
 from hmrouter.logs.content_run import content_run
 from hmrouter.logs.fields import EXPORT, EXPORT_VERSION, FIELDS, KEY, Binding, bind, plain_column
-from hmrouter.types import CONTENT_RUN, DEFAULT_SUITE, Outcome, Route, Task
+from hmrouter.logs.forgiving import Reading
+from hmrouter.types import CONTENT_RUN, DEFAULT_SUITE, Outcome, Route, Status, Task
 
 Row = tuple[int, tuple[str, ...], Sequence[Any]]
 """Where it stands in the file, its column names, its cells."""
@@ -120,6 +122,7 @@ def outcomes(rows: Iterator[Row], origin: Origin, request: Request) -> Iterator[
         except InputError as error:
             if origin.header:  # true of every row that follows
                 raise problem(origin.path, error, origin.header) from None
+            error = _with_inner_columns(error, columns, values, request, origin)
             request.refuse(origin.path, error, f"{origin.unit} {place}", dict(zip(columns, values, strict=True)))
             continue
         try:
@@ -138,6 +141,25 @@ def outcomes(rows: Iterator[Row], origin: Origin, request: Request) -> Iterator[
         raise problem(origin.path, "holds no outcomes, not a single row")
 
 
+def _with_inner_columns(
+    error: InputError, columns: Sequence[str], values: Sequence[Any], request: Request, origin: Origin
+) -> InputError:
+    """Say what a row lacks with what lies in objects inside it, where the mapping could find it."""
+    inner = [
+        f"{column}.{key}"
+        for column, value in zip(columns, values, strict=True)
+        if isinstance(value, dict) and column != "meta"
+        for key in value
+    ]
+    if not inner:
+        return error
+    try:
+        bind((*columns, *inner, *columns_from_request(columns, request)), request.mapping, origin.unread)
+    except InputError as fuller:
+        return fuller
+    return error
+
+
 def wrong_width(values: Sequence[Any], columns: Sequence[str]) -> str:
     """Describe a row that is not as wide as its header."""
     return f"{len(values)} cells where the header has {len(columns)} columns"
@@ -147,13 +169,24 @@ def _converter(
     binding: Binding, origin: Origin, request: Request, routes: Callable[[str, str], Route], extra: tuple[str, ...]
 ) -> Callable[[Sequence[Any]], Outcome]:
     read = [(field, place, FIELDS[field].convert) for field, place in binding.at.items()]
+    read.sort(key=lambda each: each[0] == "status")  # last: what some of its words mean depends on the score
     tasks, notes = origin.tasks, request.notes
     as_written = lru_cache(maxsize=4096)(Route)
 
     def convert(values: Sequence[Any]) -> Outcome:
         if extra:
             values = (*values, *extra)
-        cell = {field: convert(values[place], field) for field, place, convert in read}
+        cell = {}
+        for name, place, convert in read:
+            try:
+                cell[name] = convert(values[place], name)
+            except InputError:
+                forgiven = _forgiven(name, values[place], cell.get("score") is not None)
+                if forgiven is None:
+                    raise
+                notes.cell(name, values[place], forgiven)
+                if forgiven.value is not None:
+                    cell[name] = forgiven.value
         exported = binding.export is not None and _is_export(values[binding.export])
         by_file = by_content = False
         if "route" in cell:
@@ -191,6 +224,22 @@ def _converter(
         return replace(outcome, trial=f"{outcome.content}.{number}")
 
     return convert
+
+
+def _forgiven(field: str, value: Any, scored: bool) -> Reading | None:
+    """Read a cell as people write it, or leave it out; None if the row needs it as it should be."""
+    if field == "status" and type(value) is str:
+        word = forgiving.status(value, scored)
+        return (
+            Reading(value.strip().lower(), Status(word)) if word else Reading("no status", why="it is no known status")
+        )
+    forgive = FIELDS[field].forgive
+    if forgive is None:
+        return None
+    reading = forgive(value)
+    if isinstance(reading.value, int | float) and not (reading.value >= 0 and math.isfinite(reading.value)):
+        return Reading("below zero", why="it is below 0")
+    return reading
 
 
 def _with_family(request: Request, origin: Origin) -> Mapping[str, str]:
