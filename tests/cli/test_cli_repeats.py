@@ -110,7 +110,9 @@ def test_verdicts_that_resemble_a_file_are_other_executions_and_said_to_be(tmp_p
     (tmp_path / "tuesday.csv").write_text(header + "".join(f"t{i},m,h,{int(i % 6 > 0)}\n" for i in range(50)))
     done = inside("import", "monday.csv", "tuesday.csv")
     assert "tuesday.csv: 50 outcomes, 50 new" in done.stdout
-    assert "note: tuesday.csv resembles monday (35 rows identical, 15 not) and counts as other executions" in done.stderr
+    assert (
+        "note: tuesday.csv resembles monday (35 rows identical, 15 not) and counts as other executions" in done.stderr
+    )
 
 
 def test_undo_takes_the_last_import_back(runs: Path, tmp_path: Path, inside: Cli, refused: Callable[..., str]) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "task": (
-        "task_name", "taskid", "id", "name", "problem", "problem_id", "question", "question_id", "example_id",
+        "task_name", "taskid", "problem", "problem_id", "question", "question_id", "example_id",
         "example", "sample_id", "item_id", "dataset_item_id", "reference_example_id", "case", "case_id", "test",
-        "test_id", "test_case", "issue", "issue_id", "ticket", "query", "prompt_id", "trace_name", "input", "inputs",
-        "prompt", "instance",
+        "test_id", "test_case", "issue", "issue_id", "ticket", "query", "prompt_id", "trace_name", "instance",
+        "name", "id", "prompt", "input", "inputs",
     ),
     "score": (
         "resolved", "is_resolved", "passed", "pass", "success", "solved", "correct", "is_correct", "correctness",

@@ -25,6 +25,8 @@ class Dialect:
     separator: str = ","
     header: int = 1
     """The line of the header, from 1."""
+    has_titles: bool = False
+    """Whether there is something above the header that is not read."""
 
 
 def dialect_of(path: Path, mapping: Mapping[str, str] | None = None) -> Dialect:
@@ -38,8 +40,8 @@ def dialect_of(path: Path, mapping: Mapping[str, str] | None = None) -> Dialect:
     for number, line in enumerate(lines, 1):
         for separator in SEPARATORS:
             found = sum(plain_column(cell) in known for cell in _cells(line, separator))
-            if found > most and (found >= 2 or not most):
-                best, most = Dialect(separator, number if found >= 2 else best.header), found
+            if found > most:
+                best, most = Dialect(separator, number, has_titles=any(map(str.strip, lines[: number - 1]))), found
     return best if most >= 2 else Dialect(_commonest(_first(lines)))
 
 

@@ -145,12 +145,7 @@ def _with_inner_columns(
     error: InputError, columns: Sequence[str], values: Sequence[Any], request: Request, origin: Origin
 ) -> InputError:
     """Say what a row lacks with what lies in objects inside it, where the mapping could find it."""
-    inner = [
-        f"{column}.{key}"
-        for column, value in zip(columns, values, strict=True)
-        if isinstance(value, dict) and column != "meta"
-        for key in value
-    ]
+    inner = [name for column, value in zip(columns, values, strict=True) for name in _inner(column, value)]
     if not inner:
         return error
     try:
@@ -158,6 +153,15 @@ def _with_inner_columns(
     except InputError as fuller:
         return fuller
     return error
+
+
+def _inner(column: str, value: Any, deepest: int = 3) -> Iterator[str]:
+    """Name what lies in an object inside a row, by the path to it."""
+    if isinstance(value, dict) and deepest and column != "meta":
+        for key, inner in value.items():
+            yield from (
+                _inner(f"{column}.{key}", inner, deepest - 1) if isinstance(inner, dict) else (f"{column}.{key}",)
+            )
 
 
 def wrong_width(values: Sequence[Any], columns: Sequence[str]) -> str:

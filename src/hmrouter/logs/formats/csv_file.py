@@ -66,7 +66,7 @@ def csv_rows(path: Path, request: Request | None = None) -> Iterator[Row]:
                     request.refuse(path, CELL_TOO_LONG, f"line {begin}", None)
                 elif not header:
                     header = tuple(cells)
-                    if request is not None and begin > 1 and dialect.header > 1:
+                    if request is not None and dialect.has_titles:
                         request.notes.remarks[f"{shown(path)}: the header is on line {begin}"] += 1
                 elif request is None and len(cells) != len(header):
                     raise problem(path, wrong_width(cells, header), at=f"line {begin}")
