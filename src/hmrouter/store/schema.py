@@ -195,6 +195,31 @@ staged_outcomes = Table(
     Column("task_id", BigInteger),
     Column("route_id", BigInteger),
     Column("run_id", BigInteger),
+    Index("staged_outcomes_by_row", "run_id", "task_id", "route_id", "trial"),
+    prefixes=["TEMPORARY"],
+)
+
+# Staged outcomes beside stored ones that say the same: of several runs perhaps.
+staged_pairs = Table(
+    "staged_pairs",
+    _metadata,
+    Column("run_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("task_id", BigInteger, nullable=False),
+    Column("route_id", BigInteger, nullable=False),
+    Column("trial", _Name, nullable=False),
+    Column("telling", Integer, nullable=False),
+    Index("staged_pairs_by_row", "run_id", "task_id", "route_id", "trial"),
+    prefixes=["TEMPORARY"],
+)
+
+# Staged outcomes beside the stored ones that they correct, of one run.
+staged_corrections = Table(
+    "staged_corrections",
+    _metadata,
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("route_id", BigInteger, nullable=False),
+    Column("trial", _Name, nullable=False),
     prefixes=["TEMPORARY"],
 )
 
@@ -210,7 +235,7 @@ staged_routes = Table(
 KEPT = (
     schema_version, tasks, routes, spellings, naming, runs, outcomes, imports, replaced, merges, suites, embeddings,
 )  # fmt: skip
-STAGED = (staged_tasks, staged_outcomes, staged_routes)
+STAGED = (staged_tasks, staged_outcomes, staged_routes, staged_pairs, staged_corrections)
 MEASURED = tuple(column.name for column in _measured())
 KEY = ("task_id", "route_id", "run_id", "trial")
 
