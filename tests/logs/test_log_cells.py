@@ -97,7 +97,8 @@ def test_a_date_is_read_where_it_is_of_one_day(tmp_path: Path, cell: Any, value:
     ("cell", "score"),
     [
         ("pass", 1.0), ("FAIL", 0.0), ("Resolved", 1.0), ("unresolved", 0.0), ("Yes", 1.0), ("no", 0.0),
-        ("85%", 0.85), ("85 %", 0.85), ("0,5", 0.5), ("1,0", 1.0), ("✓", 1.0), ("✗", 0.0), (True, 1.0), ("correct", 1.0),
+        ("85%", 0.85), ("85 %", 0.85), ("0,5", 0.5), ("1,0", 1.0), ("✓", 1.0), ("✗", 0.0), (True, 1.0),
+        ("correct", 1.0),
     ],
 )  # fmt: skip
 def test_a_verdict_may_be_a_word_or_a_share(tmp_path: Path, cell: Any, score: float) -> None:

@@ -63,8 +63,10 @@ def table(
     header: str, rows: Iterable[Sequence[Any]], separator: str = ",", end: str = "\n", quoted: bool = False
 ) -> str:
     out = io.StringIO()
-    quoting = csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
-    writer = csv.writer(out, delimiter=separator, lineterminator=end, quoting=quoting)
+    if quoted:
+        writer = csv.writer(out, delimiter=separator, lineterminator=end, quoting=csv.QUOTE_ALL)
+    else:
+        writer = csv.writer(out, delimiter=separator, lineterminator=end)
     writer.writerows([header.split(","), *rows])
     return out.getvalue()
 
@@ -78,8 +80,18 @@ def excel_csv(runs: list[Run]) -> bytes:
 
 
 def excel_german(runs: list[Run]) -> bytes:
-    rows = [(r.task, r.model, r.harness, f"{r.score},0", f"{r.cost:.2f}".replace(".", ","), f"{r.tokens:,}".replace(",", "."),
-             f"{r.when:%d.%m.%Y %H:%M:%S}") for r in runs]  # fmt: skip
+    rows = [
+        (
+            r.task,
+            r.model,
+            r.harness,
+            f"{r.score},0",
+            f"{r.cost:.2f}".replace(".", ","),
+            f"{r.tokens:,}".replace(",", "."),
+            f"{r.when:%d.%m.%Y %H:%M:%S}",
+        )
+        for r in runs
+    ]
     return ("\ufeff" + table("task,model,harness,score,cost,output_tokens,when", rows, ";", "\r\n")).encode()
 
 
@@ -94,8 +106,10 @@ def excel_sep(runs: list[Run]) -> bytes:
 
 
 def excel_accounting(runs: list[Run]) -> bytes:
-    rows = [(r.task, r.model, r.harness, r.score, f" ${r.cost:,.2f} ", f"{r.tokens:,}",
-             f"{r.when:%m/%d/%Y %I:%M:%S %p}") for r in runs]  # fmt: skip
+    rows = [
+        (r.task, r.model, r.harness, r.score, f" ${r.cost:,.2f} ", f"{r.tokens:,}", f"{r.when:%m/%d/%Y %I:%M:%S %p}")
+        for r in runs
+    ]
     return table("task,model,harness,score,cost,output_tokens,when", rows).encode()
 
 
@@ -123,8 +137,10 @@ def numbers_with_gaps(runs: list[Run]) -> bytes:
 
 
 def notion(runs: list[Run]) -> bytes:
-    rows = [(r.task, r.model, r.harness, "Yes" if r.solved else "No", f"${r.cost}", f"{r.when:%B %d, %Y %I:%M:%S %p}")
-            for r in runs]  # fmt: skip
+    rows = [
+        (r.task, r.model, r.harness, "Yes" if r.solved else "No", f"${r.cost}", f"{r.when:%B %d, %Y %I:%M:%S %p}")
+        for r in runs
+    ]
     return ("\ufeff" + table("Task,Model,Harness,Score,Cost,When", rows)).encode()
 
 
@@ -174,51 +190,147 @@ def bigquery(runs: list[Run]) -> bytes:
 
 def langfuse_csv(runs: list[Run]) -> bytes:
     header = "id,timestamp,name,userId,sessionId,release,tags,providedModelName,latency,totalCost,correctness"
-    rows = [(f"cm{i:08x}", f"{r.when:%Y-%m-%d %H:%M:%S}.963000", r.task, "", "", "", f'["{r.harness}"]', r.model, r.seconds,
-             r.cost, r.score) for i, r in enumerate(runs) if r.harness == "Codex"]  # fmt: skip
+    rows = [
+        (
+            f"cm{i:08x}",
+            f"{r.when:%Y-%m-%d %H:%M:%S}.963000",
+            r.task,
+            "",
+            "",
+            "",
+            f'["{r.harness}"]',
+            r.model,
+            r.seconds,
+            r.cost,
+            r.score,
+        )
+        for i, r in enumerate(runs)
+        if r.harness == "Codex"
+    ]
     return table(header, rows, quoted=True).encode()
 
 
 def langfuse_api(runs: list[Run]) -> bytes:
-    data = [{"id": f"cm{i:08x}", "timestamp": r.when.isoformat(), "name": r.task, "input": {"messages": []}, "totalCost": r.cost,
-             "latency": r.seconds, "metadata": {"model": r.model, "agent": r.harness, "correct": r.solved}}
-            for i, r in enumerate(runs)]  # fmt: skip
+    data = [
+        {
+            "id": f"cm{i:08x}",
+            "timestamp": r.when.isoformat(),
+            "name": r.task,
+            "input": {"messages": []},
+            "totalCost": r.cost,
+            "latency": r.seconds,
+            "metadata": {"model": r.model, "agent": r.harness, "correct": r.solved},
+        }
+        for i, r in enumerate(runs)
+    ]
     return json.dumps({"data": data, "meta": {"page": 1, "totalItems": len(data)}}, indent=2).encode()
 
 
 def langsmith_csv(runs: list[Run]) -> bytes:
-    header = "reference_example_id,inputs,outputs,feedback.correctness,latency,total_cost,status,metadata.model,metadata.agent"
-    rows = [(r.task, '{"question": "?"}', '{"answer": "!"}', float(r.score), r.seconds, r.cost, "success", r.model, r.harness)
-            for r in runs]  # fmt: skip
+    header = (
+        "reference_example_id,inputs,outputs,feedback.correctness,latency,total_cost,status,"
+        "metadata.model,metadata.agent"
+    )
+    rows = [
+        (
+            r.task,
+            '{"question": "?"}',
+            '{"answer": "!"}',
+            float(r.score),
+            r.seconds,
+            r.cost,
+            "success",
+            r.model,
+            r.harness,
+        )
+        for r in runs
+    ]
     return table(header, rows).encode()
 
 
 def langsmith_runs(runs: list[Run]) -> bytes:
-    rows = [{"id": f"{i:032x}", "run_type": "chain", "reference_example_id": r.task, "status": "success", "total_cost": r.cost,
-             "start_time": r.when.isoformat(), "extra": {"metadata": {"ls_model_name": r.model, "agent": r.harness}},
-             "feedback_stats": {"correctness": {"n": 1, "avg": float(r.score)}}} for i, r in enumerate(runs)]  # fmt: skip
+    rows = [
+        {
+            "id": f"{i:032x}",
+            "run_type": "chain",
+            "reference_example_id": r.task,
+            "status": "success",
+            "total_cost": r.cost,
+            "start_time": r.when.isoformat(),
+            "extra": {"metadata": {"ls_model_name": r.model, "agent": r.harness}},
+            "feedback_stats": {"correctness": {"n": 1, "avg": float(r.score)}},
+        }
+        for i, r in enumerate(runs)
+    ]
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
 def wandb_csv(runs: list[Run]) -> bytes:
     header = "Name,State,Notes,User,Tags,Created,Runtime,Sweep,agent,model,task,cost_usd,success"
-    rows = [(f"jolly-haze-{i}", "finished", "-", "nico", "", r.when.isoformat(), r.seconds, "", r.harness, r.model, r.task,
-             r.cost, str(r.solved).lower()) for i, r in enumerate(runs)]  # fmt: skip
+    rows = [
+        (
+            f"jolly-haze-{i}",
+            "finished",
+            "-",
+            "nico",
+            "",
+            r.when.isoformat(),
+            r.seconds,
+            "",
+            r.harness,
+            r.model,
+            r.task,
+            r.cost,
+            str(r.solved).lower(),
+        )
+        for i, r in enumerate(runs)
+    ]
     return table(header, rows, quoted=True).encode()
 
 
 def mlflow_search(runs: list[Run]) -> bytes:
-    header = (",run_id,experiment_id,status,artifact_uri,start_time,metrics.score,metrics.cost_usd,params.model,"
-              "params.harness,params.task,tags.mlflow.runName")  # fmt: skip
-    rows = [(i, f"{i:032x}", 1, "FINISHED", "file:///mlruns", f"{r.when:%Y-%m-%d %H:%M:%S}.250000+00:00", float(r.score),
-             r.cost, r.model, r.harness, r.task, f"bold-ant-{i}") for i, r in enumerate(runs)]  # fmt: skip
+    header = (
+        ",run_id,experiment_id,status,artifact_uri,start_time,metrics.score,metrics.cost_usd,params.model,"
+        "params.harness,params.task,tags.mlflow.runName"
+    )
+    rows = [
+        (
+            i,
+            f"{i:032x}",
+            1,
+            "FINISHED",
+            "file:///mlruns",
+            f"{r.when:%Y-%m-%d %H:%M:%S}.250000+00:00",
+            float(r.score),
+            r.cost,
+            r.model,
+            r.harness,
+            r.task,
+            f"bold-ant-{i}",
+        )
+        for i, r in enumerate(runs)
+    ]
     return table(header, rows).encode()
 
 
 def mlflow_ui(runs: list[Run]) -> bytes:
     header = "Start Time,Duration,Run ID,Name,Source Name,User,Status,agent,model,task,passed"
-    rows = [(f"{r.when:%Y-%m-%d %H:%M:%S}", f"{r.seconds}s", f"{i:032x}", f"ant-{i}", "eval.py", "me", "FINISHED", r.harness,
-             r.model, r.task, float(r.score)) for i, r in enumerate(runs)]  # fmt: skip
+    rows = [
+        (
+            f"{r.when:%Y-%m-%d %H:%M:%S}",
+            f"{r.seconds}s",
+            f"{i:032x}",
+            f"ant-{i}",
+            "eval.py",
+            "me",
+            "FINISHED",
+            r.harness,
+            r.model,
+            r.task,
+            float(r.score),
+        )
+        for i, r in enumerate(runs)
+    ]
     return table(header, rows).encode()
 
 
@@ -281,16 +393,19 @@ COST_READ = "cost '$0.11' is read as 0.11"
 MESSY = [
     Messy("excel.csv", excel_csv),
     Messy("excel-german.csv", excel_german, ("cost", "output_tokens", "when"), (
-        "cost '0,11' is read as 0.11", "output_tokens '1.204' is read as 1204", "when '17.12.2025 10:33:01' is read as")),
+        "cost '0,11' is read as 0.11", "output_tokens '1.204' is read as 1204",
+        "when '17.12.2025 10:33:01' is read as")),
     Messy("excel-unicode-text.txt", excel_unicode_text),
     Messy("excel-sep.csv", excel_sep),
     Messy("excel-accounting.csv", excel_accounting, ("cost", "output_tokens", "when"), (
-        "cost ' $0.11 ' is read as 0.11", "output_tokens '1,204' is read as 1204", "when '12/17/2025 10:33:01 AM' is read")),
+        "cost ' $0.11 ' is read as 0.11", "output_tokens '1,204' is read as 1204",
+        "when '12/17/2025 10:33:01 AM' is read")),
     Messy("sheets-titles.csv", sheets_titles, says=("{file}: the header is on line 3",)),
     Messy("sheets-percent.csv", sheets_percent, says=(COST_READ, "when '17/12/2025' is read as 2025-12-17")),
     Messy("numbers-with-gaps.csv", numbers_with_gaps, (), (
         "cost '€3' is left out: it is no number", "seconds 'n/a' is read as unknown")),
-    Messy("notion.csv", notion, ("cost", "when"), (COST_READ, "when 'December 17,...5 10:33:01 AM' is read as 2025-12-17")),
+    Messy("notion.csv", notion, ("cost", "when"), (
+        COST_READ, "when 'December 17,...5 10:33:01 AM' is read as 2025-12-17")),
     Messy("pandas-index.csv", pandas_index, ("cost", "output_tokens")),
     Messy("pandas-unnamed.csv", pandas_unnamed),
     Messy("pandas-records.json", pandas_records, ("cost", "when"), ("when 1765967581000 is read as 2025-12-17",)),
@@ -298,9 +413,11 @@ MESSY = [
     Messy("pandas.parquet", pandas_parquet),
     Messy("psql-copy.csv", psql_copy, ("cost", "when")),
     Messy("bigquery.csv", bigquery, ("cost", "when"), ("when '2025-12-17 10:33:01 UTC' is read as 2025-12-17",)),
-    Messy("langfuse.csv", langfuse_csv, ("cost", "seconds", "when"), proposes="task=name,model=providedModelName,score=correctness",
+    Messy("langfuse.csv", langfuse_csv, ("cost", "seconds", "when"),
+          proposes="task=name,model=providedModelName,score=correctness",
           given={"mapping": {"cost": "totalCost", "seconds": "latency", "when": "timestamp"}, "harness": "Codex"}),
-    Messy("langfuse-api.json", langfuse_api, proposes="task=name,model=metadata.model,harness=metadata.agent,score=metadata.correct",
+    Messy("langfuse-api.json", langfuse_api,
+          proposes="task=name,model=metadata.model,harness=metadata.agent,score=metadata.correct",
           given={"mapping": {"cost": "totalCost"}}),
     Messy("langsmith.csv", langsmith_csv, ("cost", "seconds"), ("status 'success' is read as ok",),
           "task=reference_example_id,model=metadata.model,harness=metadata.agent,score=feedback.correctness",
@@ -313,7 +430,8 @@ MESSY = [
     Messy("mlflow-search.csv", mlflow_search, says=("status 'FINISHED' is read as ok",),
           proposes="task=params.task,model=params.model,harness=params.harness,score=metrics.score",
           given={"mapping": {"cost": "metrics.cost_usd"}}),
-    Messy("mlflow-ui.csv", mlflow_ui, ("seconds", "when"), ("seconds '12.5s' is read as 12.5", "status 'FINISHED' is read as ok"),
+    Messy("mlflow-ui.csv", mlflow_ui, ("seconds", "when"),
+          ("seconds '12.5s' is read as 12.5", "status 'FINISHED' is read as ok"),
           "harness=agent,score=passed", {"mapping": {"seconds": "Duration", "when": "Start Time"}}),
     Messy("swe-results.csv", swe_results, proposes="model=model_name,harness=agent,score=resolved"),
     Messy("verdicts.tsv", verdicts, proposes="task=Ticket,model=LLM,harness=Scaffold,score=Verdict"),
