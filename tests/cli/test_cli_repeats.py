@@ -101,6 +101,9 @@ def test_names_can_be_applied_to_all_that_was_imported(runs: Path, tmp_path: Pat
     done = inside("names", "apply", "own.toml")
     assert done.stdout == "Model 'GPT-5' was 'gpt-5' and is 'our-model' now.\nNext: hmrouter train\n"
     assert {str(outcome.route) for outcome in kept(tmp_path)} == {"codex:our-model"}
+    (shown,) = json.loads(inside("names", "--json").stdout)["models"]
+    assert (shown["name"], shown["spelled"]) == ("our-model", ["GPT-5"])
+    assert "GPT-5" in inside("names").stdout
     assert json.loads(inside("names", "apply", "own.toml", "--json").stdout) == {"changed": []}
 
 

@@ -28,7 +28,7 @@ NamesFile = Annotated[
     typer.Option("--names", help="TOML file with your own names of models and harnesses.", envvar="HMROUTER_NAMES"),
 ]
 SHOWN = 3
-"""How many look-alikes a row of the table shows."""
+"""How many look-alikes and spellings a row of the table shows."""
 
 
 class Kind(StrEnum):
@@ -52,6 +52,8 @@ class NameRow:
     merged_into: str | None
     looks_like: list[str]
     """Names in the store, and for a new name also known ones, that may be the same thing; nearest first."""
+    spelled: list[str]
+    """How logs spell it otherwise."""
 
 
 @app.callback()
@@ -71,10 +73,14 @@ def show(
     with OutcomeStore(store, create=False) as kept:
         stored = kept.names()
         merges = kept.merges()
+        spelled = kept.spellings()
     rows = {
-        kind: name_rows(stored[kind], known_names(names, kind), {m.name: m.into for m in merges if m.kind == kind})
+        kind: name_rows(
+            stored[kind], known_names(names, kind), {m.name: m.into for m in merges if m.kind == kind},
+            [(each.name, each.spelling) for each in spelled if each.kind == kind],
+        )
         for kind in Kind
-    }
+    }  # fmt: skip
     if as_json:
         print_json({
             "models": [asdict(row) for row in rows[Kind.MODEL]],
@@ -171,7 +177,12 @@ def known_names(names: Names, kind: str) -> Collection[str]:
     return names.known_models if kind == Kind.MODEL else names.known_harnesses
 
 
-def name_rows(stored: Mapping[str, int], known: Collection[str], merged: Mapping[str, str]) -> list[NameRow]:
+def name_rows(
+    stored: Mapping[str, int],
+    known: Collection[str],
+    merged: Mapping[str, str],
+    spellings: Collection[tuple[str, str]] = (),
+) -> list[NameRow]:
     """Describe each stored name in a row; a name that is merged already resembles nothing any more.
 
     >>> [(row.name, row.looks_like) for row in name_rows({"codex": 9, "open-hand": 1}, ["codex", "openhands"], {})]
@@ -185,20 +196,28 @@ def name_rows(stored: Mapping[str, int], known: Collection[str], merged: Mapping
     for name, others in look_alikes([name for name in own if name not in known], known).items():
         alike[name] = [*others, *(other for other in alike.get(name, []) if other not in others)]
     return [
-        NameRow(name, outcomes, name in known, merged.get(name), alike.get(name, []))
+        NameRow(
+            name, outcomes, name in known, merged.get(name), alike.get(name, []),
+            [spelling for of, spelling in spellings if of == name != spelling],
+        )
         for name, outcomes in sorted(stored.items())
-    ]
+    ]  # fmt: skip
 
 
 def _table(title: str, rows: list[NameRow]) -> Table:
-    out = table(title, "name", "outcomes", "table", "merged into", "looks like")
+    spelled = ["spelled"] * any(row.spelled for row in rows)
+    out = table(title, "name", "outcomes", "table", "merged into", "looks like", *spelled)
     for column in out.columns[2:]:
         column.justify = "left"
     for row in rows:
-        more = f" and {len(row.looks_like) - SHOWN} more" if len(row.looks_like) > SHOWN else ""
-        alike = ", ".join(row.looks_like[:SHOWN]) + more
-        out.add_row(row.name, f"{row.outcomes:,}", "known" if row.known else "new", row.merged_into or "", alike)
+        known = "known" if row.known else "new"
+        others = [_some(row.spelled)] * len(spelled)
+        out.add_row(row.name, f"{row.outcomes:,}", known, row.merged_into or "", _some(row.looks_like), *others)
     return out
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def _address(context: typer.Context, store: str) -> str:
