@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Subquery, and_, delete, func, select, update
+from sqlalchemy import Connection, Subquery, delete, func, select, update
 
 from hmrouter.errors import UnknownName, UsageError
 from hmrouter.store.database import insert
 from hmrouter.store.schema import merges, now_us, outcomes
-from hmrouter.store.spellings import named_routes
+from hmrouter.store.spellings import named_routes, read_through
 
 KINDS = ("model", "harness")
 
@@ -27,18 +27,7 @@ class Merge:
 
 def merged_routes() -> Subquery:
     """Select the routes as they are read: `id`, `model`, `harness`."""
-    models, harnesses = merges.alias("merged_models"), merges.alias("merged_harnesses")
-    named = named_routes()
-    return (
-        select(
-            named.c.id,
-            func.coalesce(models.c.into_name, named.c.model).label("model"),
-            func.coalesce(harnesses.c.into_name, named.c.harness).label("harness"),
-        )
-        .outerjoin_from(named, models, and_(models.c.kind == "model", models.c.name == named.c.model))
-        .outerjoin(harnesses, and_(harnesses.c.kind == "harness", harnesses.c.name == named.c.harness))
-        .subquery("merged_routes")
-    )
+    return read_through(named_routes(), merges, "name", "into_name", "merged_routes")
 
 
 def all_merges(conn: Connection) -> list[Merge]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Engine, Subquery, and_, delete, func, select, update
+from sqlalchemy import Connection, Engine, FromClause, Subquery, Table, and_, delete, func, select, update
 
 from hmrouter.names import Names, canonical_harness, canonical_model, edition
 from hmrouter.store.database import TransactionKind, insert, transaction
@@ -33,16 +33,21 @@ class Spelling:
 
 def named_routes() -> Subquery:
     """Select the routes by their names: `id`, `model`, `harness`."""
-    models, harnesses = spellings.alias("spelled_models"), spellings.alias("spelled_harnesses")
+    return read_through(routes, spellings, "spelling", "name", "named_routes")
+
+
+def read_through(given: FromClause, table: Table, key: str, name: str, label: str) -> Subquery:
+    """Select routes with each model and harness that a table has (by `kind` and `key`) as the `name` it has for it."""
+    models, harnesses = (table.alias(f"{label}_{kind}") for kind in ("models", "harnesses"))
     return (
         select(
-            routes.c.id,
-            func.coalesce(models.c.name, routes.c.model).label("model"),
-            func.coalesce(harnesses.c.name, routes.c.harness).label("harness"),
+            given.c.id,
+            func.coalesce(models.c[name], given.c.model).label("model"),
+            func.coalesce(harnesses.c[name], given.c.harness).label("harness"),
         )
-        .outerjoin_from(routes, models, and_(models.c.kind == "model", models.c.spelling == routes.c.model))
-        .outerjoin(harnesses, and_(harnesses.c.kind == "harness", harnesses.c.spelling == routes.c.harness))
-        .subquery("named_routes")
+        .outerjoin_from(given, models, and_(models.c.kind == "model", models.c[key] == given.c.model))
+        .outerjoin(harnesses, and_(harnesses.c.kind == "harness", harnesses.c[key] == given.c.harness))
+        .subquery(label)
     )
 
 
