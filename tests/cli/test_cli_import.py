@@ -33,7 +33,7 @@ BAD = """\
 task,model,harness,score
 a,gpt-5,codex,1.7
 b,gpt-5,codex,1
-c,gpt-5,codex,yes
+c,gpt-5,codex,maybe
 d,gpt-5,codex,1.7
 """
 
@@ -93,7 +93,7 @@ def test_the_document_has_everything(tmp_path: Path, logs: Path, inside: Cli) ->
     assert (bad["path"], bad["format"], bad["refused"]) == ("logs/bad.csv", "csv", 3)
     assert bad["reasons"] == [
         {"reason": "score 1.7 is outside 0 to 1", "records": 2, "first": ["line 2", "line 5"]},
-        {"reason": "score 'yes' is not a number from 0 to 1", "records": 1, "first": ["line 4"]},
+        {"reason": "score 'maybe' is not a number from 0 to 1", "records": 1, "first": ["line 4"]},
     ]
     assert report["read"]["outcomes"] == 3
     assert report["store"]["outcomes"] == 3
@@ -107,7 +107,7 @@ def test_a_refused_log_does_not_undo_the_others(tmp_path: Path, logs: Path, insi
     assert done.stdout.startswith("logs/good.csv: 3 outcomes, 3 new")
     nowhere, bad, count = done.stderr.splitlines()
     assert nowhere == "error: nowhere.csv: does not exist; give a log, an archive or a folder of logs that is there"
-    assert bad.startswith("error: logs/bad.csv line 2: score 1.7 is outside 0 to 1; logs/bad.csv line 4: score 'yes'")
+    assert bad.startswith("error: logs/bad.csv line 2: score 1.7 is outside 0 to 1; logs/bad.csv line 4: score 'maybe'")
     assert bad.endswith(" (3 bad records); --skip-bad imports the rest")
     assert count == "error: 2 of 3 logs were refused"
     assert len(kept(tmp_path)) == 3
@@ -124,7 +124,7 @@ def test_skip_bad_imports_the_rest_and_keeps_what_it_left_out(tmp_path: Path, lo
     assert done.stdout.splitlines()[:3] == [
         "logs/bad.csv: 1 outcome, 1 new, 3 refused (csv: 1 task on 1 route, 100.0% of the grid)",
         "  refused 2: score 1.7 is outside 0 to 1 (line 2, line 5)",
-        "  refused 1: score 'yes' is not a number from 0 to 1 (line 4)",
+        "  refused 1: score 'maybe' is not a number from 0 to 1 (line 4)",
     ]
     assert done.stderr == "note: the refused records are in refused.jsonl\n"
     rows = [json.loads(line) for line in (tmp_path / "refused.jsonl").read_text().splitlines()]

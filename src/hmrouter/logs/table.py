@@ -185,6 +185,8 @@ def _converter(
             try:
                 cell[name] = convert(values[place], name)
             except InputError:
+                if request.strict:
+                    raise
                 forgiven = _forgiven(name, values[place], cell.get("score") is not None)
                 if forgiven is None:
                     raise

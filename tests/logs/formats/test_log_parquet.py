@@ -96,8 +96,6 @@ def test_no_rows(tmp_path: Path) -> None:
         ("task", [b"a", b"b"], "row 1: task b'a' is not text"),
         ("score", [1.0, float("nan")], "row 2: score nan is outside 0 to 1"),
         ("meta", [{"at": datetime(2026, 1, 1)}, None], "row 1: a nested value cannot be kept as JSON"),
-        ("meta", [[1], [2]], "row 1: meta [1] is not a JSON object"),
-        ("when", [1, 2], "row 1: when 1 is not an ISO 8601 time"),
     ],
 )
 def test_bad_cells(tmp_path: Path, column: str, cells: list[Any], expected: str) -> None:
