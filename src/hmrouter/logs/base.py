@@ -117,8 +117,6 @@ class Request:
     """The column, or the key of a task's meta, that names its family."""
     pattern: re.Pattern[str] | None = None
     """Finds `(?P<model>...)` and `(?P<harness>...)` in the free-form name of a run that does not say them."""
-    strict: bool = False
-    """A bad optional cell is a bad row: for whoever checks a file."""
     notes: Notes = field(default_factory=Notes)
     """Filled while reading."""
     refusals: Refusals = field(default_factory=Refusals)

@@ -55,6 +55,8 @@ class Origin:
     """Tasks known from elsewhere, by id."""
     unread: Collection[str] = ()
     """Fields that are not taken from columns."""
+    strict: bool = False
+    """A bad optional cell is a bad row: of a format that is this project's own, and that is checked before use."""
     source_is_file: bool = False
     """Whether the source is only the file's name, so that a renamed file has another."""
     _run: str | None = None
@@ -185,7 +187,7 @@ def _converter(
             try:
                 cell[name] = convert(values[place], name)
             except InputError:
-                if request.strict:
+                if origin.strict:
                     raise
                 forgiven = _forgiven(name, values[place], cell.get("score") is not None)
                 if forgiven is None:

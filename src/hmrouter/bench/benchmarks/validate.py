@@ -151,7 +151,7 @@ def validate(path: str | Path) -> Validation:
     if not os.path.isdir(directory):
         raise problem(directory, f"is not a directory; a benchmark is one with {OUTCOMES} and {QUERIES}")
     found, names = _Findings(directory), _Spellings()
-    request = Request(names=names, strict=True, refusals=Refusals(skip=True, keep=found.refused))
+    request = Request(names=names, refusals=Refusals(skip=True, keep=found.refused))
     tasks = {task.id: task for task in found.until_broken(directory_tasks(directory, request))}
     data = Dataset(found.duplicates(found.until_broken(directory_outcomes(directory, tasks, request))))
     if not found.has("file"):  # else what was not read would look as if it were missing
