@@ -6,13 +6,15 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --prefer-binary --constraint constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help demo test test-all test-machines bench check format clean
+.PHONY: help demo test test-all test-machines test-pythons fuzz bench check format clean
 
 help:
 	@echo "make demo      set up and run the main job once, on simulated outcomes"
 	@echo "make test      set up and run the tests (no PyTorch, browser or harness needed)"
 	@echo "make test-all  the same and the heavy tests; installs PyTorch, Ray, Inspect, Harbor and a browser"
 	@echo "make test-machines  what computes, as other processors would run it"
+	@echo "make test-pythons   the tests with each newer Python that is here (3.12, 3.13)"
+	@echo "make fuzz      damage logs of every format and read them, for SECONDS=60"
 	@echo "make bench     measure ratios: against PyTorch, the naive form, bare products, growth with size"
 	@echo "make check     ruff and mypy --strict"
 	@echo "make format    apply ruff's formatting and fixes"
@@ -31,6 +33,15 @@ test-all: $(VENV)/.bench browser
 test-machines: $(VENV)/.dev
 	$(BIN)/python tools/other_machines.py $(MACHINE)
 
+# Each newer Python that is here, in an environment of its own; the heavy tests run with the first one only.
+test-pythons:
+	tools/other_pythons.sh
+
+# Damaged logs under limits of memory and time; SEED=N makes the same inputs again.
+SECONDS ?= 60
+fuzz: $(VENV)/.dev
+	$(ONE_THREAD) $(BIN)/python tools/fuzz.py $(SECONDS) $(SEED)
+
 bench: $(VENV)/.bench
 	$(ONE_THREAD) $(BIN)/python -m benchmarks
 
@@ -44,7 +55,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) .venv-harbor-* out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-3.* .venv-harbor-* out .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # A real browser for the report's tests; without one (and without the right to install it) they are skipped.
 .PHONY: browser

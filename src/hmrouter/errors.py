@@ -52,6 +52,7 @@ ADVICE: Mapping[str, str] = MappingProxyType({
     "other_orders": "name another file",
     "raise_or_leave_out": "raise {argument}, or leave it out",
     "raise_or_widen": "raise {argument} or widen the pool",
+    "refused_elsewhere": "make room and read the log again, which adds nothing twice",
     "router_file": "give a file that Router.save wrote",
     "score_key": "choose one with the mapping score={scorer}.KEY",
     "score_name": "choose with the mapping score=NAME",

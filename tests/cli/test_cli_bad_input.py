@@ -93,7 +93,7 @@ ASKED = {
     "everything denied": (["--deny", "model=gpt-5,claude-opus-4-5"], 1, "none of the 4 routes of the pool is left"),
     "empty pool": (["--pool", "empty.toml"], 1, "the pool file empty.toml: the pool is empty; give 'routes'"),
     "pool that is not there": (["--pool", "no.toml"], 1, 'No such file or directory; write one that holds routes = ["'),
-    "pool that is no TOML": (["--pool", "runs.csv"], 1, "the pool file runs.csv is not valid TOML"),
+    "pool that is no TOML": (["--pool", "runs.csv"], 1, "the pool file runs.csv is not a TOML file"),
     "negative cap": (["--max-cost", "-1"], 2, "--max-cost -1.0 is not a finite number of at least 0"),
     "cap that is no number": (["--max-cost", "nan"], 2, "--max-cost nan is not a finite number"),
     "endless weight": (["--cost-weight", "inf"], 2, "--cost-weight inf is not a finite number"),

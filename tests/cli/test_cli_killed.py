@@ -142,7 +142,5 @@ def test_a_first_training_that_is_killed_leaves_no_router(folder: Path, inside: 
     (folder / "router.hmr").unlink()
     killed(folder, "half", "train", "--scorer", "fixed")
     assert not (folder / "router.hmr").exists()
-    (half,) = folder.glob(".router.hmr.*.tmp")
-    assert half.stat().st_size == 32_768  # the kill did come in the middle
+    assert not list(folder.glob(".router.hmr.*.tmp"))  # what was half written had no name
     assert inside("train", "--scorer", "fixed").returncode == 0
-    assert not half.exists()

@@ -49,8 +49,8 @@ def test_a_product_without_exceptions_and_more_routes() -> None:
         ('routes = ["codex"]', "'codex' is not a route; write harness:model"),
         ('models = [" "]\nharnesses = ["codex"]', "a route needs a model and a harness"),
         ('routes = ["codex:gpt-5"]\nexcept = ["codex:gtp-5"]', "cannot be excepted; did you mean 'codex:gpt-5'?"),
-        ("routes = [", "is not valid TOML"),
-        ("\xff", "is not valid TOML"),
+        ("routes = [", "is not a TOML file"),
+        ("\xff", "is not a TOML file"),
     ],
 )
 def test_a_pool_file_that_is_wrong(tmp_path: Path, content: str, says: str) -> None:

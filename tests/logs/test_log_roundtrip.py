@@ -24,7 +24,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 names = texts.filter(lambda text: text.strip() != "")
 versions = st.just("") | names
 amounts = st.none() | st.floats(0, 1e9, allow_nan=False)
-counts = st.none() | st.integers(0, 2**63 - 1)
+counts = st.none() | st.integers(0, 10**16)
 metas = st.dictionaries(texts, st.none() | st.booleans() | st.integers(-9, 9) | texts, max_size=3)
 routes = st.builds(Route, st.sampled_from(["gpt-5", "claude-opus-4-5", "new-1"]), st.sampled_from(["codex", "ours"]))
 

@@ -178,7 +178,6 @@ def test_numbers_of_numpy_are_stored_as_numbers(store: OutcomeStore) -> None:
         (Outcome(Task("t"), CODEX, 1.0, model_version="\udc00"), "half a surrogate pair"),
         (Outcome(Task("t" * 1001), CODEX, 1.0), "1001 bytes; a name has at most 1000"),
         (Outcome(Task("t"), Route("é" * 501, "codex"), 1.0), "model 'éé.* 1002 bytes"),
-        (Outcome(Task("t"), CODEX, 1.0, input_tokens=2**63), "9223372036854775808 is too large"),
         (Outcome(Task("t", meta={"when": datetime(2025, 1, 1)}), CODEX, 1.0), "meta of task 't' .* as JSON"),
         (
             Outcome(Task("t"), CODEX, 1.0, when=datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5)))),

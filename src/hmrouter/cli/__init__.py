@@ -12,7 +12,9 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from hmrouter import __version__
+from hmrouter.cli.ending import clean_ending
 from hmrouter.errors import HMRouterError, UsageError
+from hmrouter.printable import printable
 
 
 def main() -> None:
@@ -21,7 +23,8 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         try:
-            _run(sys.argv[1:])
+            with clean_ending():
+                _run(sys.argv[1:])
         finally:
             sys.stdout.flush()  # here, where a failure still has an exit code
     except HMRouterError as e:
@@ -45,7 +48,7 @@ def _run(typed: list[str]) -> None:
 
 def _fail(message: str, code: int) -> NoReturn:
     if message:
-        sys.stderr.write(f"error: {' '.join(message.split())}\n")
+        sys.stderr.write(f"error: {printable(' '.join(message.split()))}\n")
     try:
         sys.stdout.flush()
     except OSError:  # Python must not try again at exit to write what nobody can take

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hmrouter.cli.bench_progress import BenchProgress
-from hmrouter.cli.output import Json, console, print_json, say, table
+from hmrouter.cli.output import Json, console, echo, print_json, say, table
 from hmrouter.errors import HMRouterError, InputError
 
 if TYPE_CHECKING:
@@ -55,21 +55,21 @@ def list_benchmarks(
     console().print(out)
     for p in places:
         if p.problem:
-            typer.echo(f"{p.directory} is broken: {p.problem}")
+            echo(f"{p.directory} is broken: {p.problem}")
     _where_to_get([p.benchmark for p in places if p.benchmark and not p.path])
-    typer.echo(f"Experiments: {', '.join(EXPERIMENTS.names())}")
-    typer.echo(f"Methods: {', '.join(methods)}")
+    echo(f"Experiments: {', '.join(EXPERIMENTS.names())}")
+    echo(f"Methods: {', '.join(methods)}")
 
 
 def _where_to_get(missing: list[PaperBenchmark]) -> None:
     ways: dict[str, list[str]] = {}
     if missing:
-        typer.echo("Not here, and where their outcomes are:")
+        echo("Not here, and where their outcomes are:")
     for b in missing:
-        typer.echo(f"  {b.directory}: {b.source}")
+        echo(f"  {b.directory}: {b.source}")
         ways.setdefault(b.how, []).append(b.directory)
     for how, names in ways.items():
-        typer.echo(f"To make {', '.join(names)}: {how}")
+        echo(f"To make {', '.join(names)}: {how}")
 
 
 @app.command("validate")
@@ -86,7 +86,7 @@ def validate_benchmarks(data: Data, as_json: Json = False) -> None:
     else:
         for report in reports:
             for line in report.lines():
-                typer.echo(line)
+                echo(line)
     if not all(r.ok for r in reports):
         raise typer.Exit(1)
 
@@ -149,7 +149,8 @@ def run(
         })  # fmt: skip
         return
     for section in page.sections:  # the first table is the experiment's main one
-        typer.echo(f"{table_markdown(section.tables[0])}\n")
+        for line in (*table_markdown(section.tables[0]).split("\n"), ""):
+            echo(line)
     say(f"{suite.results.computed:,} units computed, {suite.results.cached:,} from the cache")
     say(f"Everything: {', '.join(str(out / f) for f in ('index.html', 'report.html', 'table.md', 'results.json'))}")
 

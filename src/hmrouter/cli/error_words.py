@@ -31,6 +31,7 @@ ADVICE: Mapping[str, str] = {
     "name_tasks": "import outcomes of the suite, or name its tasks with --tasks",
     "newer_version": "upgrade it with: pip install --upgrade hmrouter",
     "other_orders": "name a file with --orders",
+    "refused_elsewhere": "make room and run it again, which adds nothing twice, or name another file with --refused",
     "router_file": "give a router file, made with: hmrouter train",
     "score_key": "choose one with --map score={scorer}.KEY",
     "score_name": "choose with --map score=NAME",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hmrouter.cli.output import Json, given_text, print_json
+from hmrouter.cli.output import Json, echo, given_text, print_json
 
 
 def explain(
@@ -38,4 +38,4 @@ def explain(
         print_json(to_dict(made, elsewhere) | {"comparison": comparison(made), "explanation": lines})
         return
     for line in lines:
-        typer.echo(line)
+        echo(line)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hmrouter.cli.output import DEFAULT_STORE, Json, console, print_json, say, table
+from hmrouter.cli.output import DEFAULT_STORE, Json, console, echo, print_json, say, table
 from hmrouter.cli.words import counted
 from hmrouter.types import HistorySources
 
@@ -51,15 +51,15 @@ def list_tables(as_json: Json = False) -> None:
         print_json({"folder": str(tables.folder.path), "tables": rows})
         return
     if not rows:
-        typer.echo("No table is in use. The shipped one comes back with: hmrouter history add public")
-        typer.echo("Tables of your own: hmrouter history add FILE")
+        echo("No table is in use. The shipped one comes back with: hmrouter history add public")
+        echo("Tables of your own: hmrouter history add FILE")
         return
     shown = table("Results of other suites", "table", "results", "routes", "suites", "newest")
     for row in rows:
         counts = [str(row["results"]), str(row["routes"]), str(len(row["suites"]))]
         shown.add_row(row["name"], *counts, row["newest"] or "-")
     console().print(shown)
-    typer.echo(f"Your own tables are kept in {tables.folder.path}.")
+    echo(f"Your own tables are kept in {tables.folder.path}.")
 
 
 @app.command()
@@ -96,9 +96,9 @@ def add(
         return
     did = "Replaced" if replaced else "Added"
     routes, suites = counted(row["routes"], "route"), counted(len(row["suites"]), "suite")
-    typer.echo(f"{did} {name}: {counted(row['results'], 'result')} of {routes} on {suites}.")
-    typer.echo(TRAINED)
-    typer.echo("Next, without a router file: hmrouter route TEXT")
+    echo(f"{did} {name}: {counted(row['results'], 'result')} of {routes} on {suites}.")
+    echo(TRAINED)
+    echo("Next, without a router file: hmrouter route TEXT")
 
 
 @app.command()
@@ -116,8 +116,8 @@ def remove(
         print_json({"removed": name})
         return
     back = "; bring it back with: hmrouter history add public" if name == PUBLIC else ""
-    typer.echo(f"Removed {name}{back}.")
-    typer.echo(TRAINED)
+    echo(f"Removed {name}{back}.")
+    echo(TRAINED)
 
 
 def _summary(tables: HistoryTables, name: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import typer
 from hmrouter.cli.import_changes import ask_to_replace, change_lines
 from hmrouter.cli.import_summary import ImportReport, LogReport
 from hmrouter.cli.names import NamesFile
-from hmrouter.cli.output import DEFAULT_STORE, Json, Store, print_json, say
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, echo, print_json, say
 from hmrouter.cli.probe import ORDERS
 from hmrouter.cli.refused_rows import RefusedRows
 from hmrouter.errors import LogError, UsageError
@@ -31,8 +31,19 @@ PLACES = 5
 """How many places of refused records are shown per reason."""
 
 
+def _path(text: str) -> Path:
+    if not text:  # Python would take it for the current folder
+        raise UsageError("a path is empty; give a log, a folder or an archive")
+    return Path(text)
+
+
 def import_logs(
-    paths: Annotated[list[Path], typer.Argument(help="Logs, folders of logs, archives; benchmark directories.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Logs, folders of logs, archives; benchmark directories.", parser=_path, metavar="PATHS..."
+        ),
+    ],
     format: Annotated[str, typer.Option("--format", help=f"auto, or one of: {FORMATS}.")] = "auto",
     suite: Annotated[str | None, typer.Option("--suite", help="Suite of outcomes whose log names none.")] = None,
     columns: Annotated[
@@ -82,7 +93,6 @@ def import_logs(
     from hmrouter.cli.import_job import ImportJob, Manner
     from hmrouter.cli.stored_names import names_of
     from hmrouter.logs import Request, check_suite
-    from hmrouter.logs.base import printable
     from hmrouter.logs.fields import check_mapping
     from hmrouter.names import Names
     from hmrouter.store import Import, OutcomeStore
@@ -112,20 +122,20 @@ def import_logs(
         if report.imported and not dry_run:
             report.store = kept.summary()
     for remark in report.remarks() if report.imported else ():
-        say(printable(remark))
+        say(remark)
     if as_json:
         print_json(report.to_dict())
     else:
         for line in report.lines():
-            typer.echo(line)
+            echo(line)
         if no_text and vectors is None and report.store is not None:
             say("note: neither texts nor vectors are kept, so a router learns routes, not tasks; see --embedder")
         if any(log.added and log.added.new for log in report.imported) and not dry_run:
             found = store in (DEFAULT_STORE, os.environ.get("HMROUTER_STORE"))  # by the next command, too
             address = "" if found else f" --store {kept}"
-            typer.echo(f"Next: hmrouter train{address}")
+            echo(f"Next: hmrouter train{address}")
             if ORDERS.exists():
-                typer.echo(f"Of the runs that hmrouter probe suggested: hmrouter probe status{address}")
+                echo(f"Of the runs that hmrouter probe suggested: hmrouter probe status{address}")
     if report.refused:
         if len(report.logs) > 1:
             say(f"error: {len(report.refused):,} of {len(report.logs):,} logs were refused")
@@ -169,11 +179,11 @@ def _tell(log: LogReport, as_json: bool) -> None:
         there = os.path.lexists(log.path) or not log.error.endswith("does not exist")
         say(f"error: {log.error}{'' if there else '; give a log, an archive or a folder of logs that is there'}")
     elif not as_json:
-        typer.echo(log.line())
+        echo(log.line())
         for line in change_lines(log.added) if log.added.replaced else ():
-            typer.echo(f"  {line}")
+            echo(f"  {line}")
         for reason, n, places in log.reasons():
-            typer.echo(f"  refused {n:,}: {reason}{f' ({_places(places, n)})' if places else ''}")
+            echo(f"  refused {n:,}: {reason}{f' ({_places(places, n)})' if places else ''}")
 
 
 def _places(places: list[str], n: int) -> str:

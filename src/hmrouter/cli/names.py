@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, print_json, table
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, echo, print_json, table
 from hmrouter.cli.words import counted
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def show(
     out.print(_table("Models", rows[Kind.MODEL]))
     out.print(_table("Harnesses", rows[Kind.HARNESS]))
     if any(row.looks_like for kind in Kind for row in rows[kind]):
-        typer.echo("To count two as one: hmrouter names merge model|harness OLD NEW; it can be undone with split.")
+        echo("To count two as one: hmrouter names merge model|harness OLD NEW; it can be undone with split.")
 
 
 @app.command("apply")
@@ -116,8 +116,8 @@ def apply_names(
                                 for old, new in changes]})  # fmt: skip
         return
     for old, new in changes:
-        typer.echo(f"{new.kind.capitalize()} {new.spelling!r} was {old.name!r} and is {new.name!r} now.")
-    typer.echo("Next: hmrouter train" if changes else "Every name is as it was.")
+        echo(f"{new.kind.capitalize()} {new.spelling!r} was {old.name!r} and is {new.name!r} now.")
+    echo("Next: hmrouter train" if changes else "Every name is as it was.")
 
 
 @app.command()
@@ -141,11 +141,11 @@ def merge(
     if as_json:
         print_json({"kind": kind.value, "name": old, "merged_into": into, "outcomes": outcomes})
         return
-    typer.echo(
+    echo(
         f"{kind.capitalize()} {old!r} ({counted(outcomes, 'outcome')}) counts as {into!r} from now on; undo it with: "
         f"hmrouter names split {kind} {old}"
     )
-    typer.echo("Next: hmrouter train")
+    echo("Next: hmrouter train")
 
 
 @app.command()
@@ -168,8 +168,8 @@ def split(
     if as_json:
         print_json({"kind": kind.value, "name": old, "merged_into": None, "outcomes": outcomes})
         return
-    typer.echo(f"{kind.capitalize()} {old!r} ({counted(outcomes, 'outcome')}) counts under its own name again.")
-    typer.echo("Next: hmrouter train")
+    echo(f"{kind.capitalize()} {old!r} ({counted(outcomes, 'outcome')}) counts under its own name again.")
+    echo("Next: hmrouter train")
 
 
 def known_names(names: Names, kind: str) -> Collection[str]:

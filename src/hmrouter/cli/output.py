@@ -1,8 +1,10 @@
-"""Output and options that all commands share: tables, JSON, messages, progress bars, `--store` and `--json`."""
+"""Output and options that all commands share: tables, JSON, messages, progress bars, `--store` and `--json`.
+
+Everything that a command shows goes through this file, as what it shows may come from outside (`hmrouter.printable`).
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hmrouter.errors import InputError
+from hmrouter.printable import printable, printable_json, printable_lines
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
@@ -39,14 +42,19 @@ GAP = 2
 
 
 def say(message: str) -> None:
-    """Write a message for the person at the terminal to standard error."""
-    sys.stderr.write(f"{message}\n")
+    """Write a message for the person at the terminal to standard error, on one line."""
+    sys.stderr.write(f"{printable(message)}\n")
+
+
+def echo(message: str) -> None:
+    """Write one line of the answer to standard output."""
+    typer.echo(printable(message))
 
 
 def print_json(document: Any) -> None:
     """Print the one JSON document of `--json`; pure ASCII where the output is not Unicode."""
     unicode = sys.stdout.encoding.lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(document, ensure_ascii=not unicode, indent=2) + "\n")
+    sys.stdout.write(printable_json(document, ascii_only=not unicode) + "\n")
 
 
 def given_text(argument: str, what: str) -> str:
@@ -62,8 +70,13 @@ def given_text(argument: str, what: str) -> str:
 def console() -> Console:
     """Open standard output for people, as wide as the terminal; a file has no width, unless COLUMNS gives one."""
     from rich.console import Console
+    from rich.text import Text
 
-    out = Console(highlight=False, markup=False, emoji=False)  # names are not markup
+    class Terminal(Console):  # made here, as rich is imported only where something is shown
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(printable_lines(text), **options)
+
+    out = Terminal(highlight=False, markup=False, emoji=False)  # names are not markup
     asked = os.environ.get("COLUMNS", "")
     if not sys.stdout.isatty():
         out.width = int(asked) if asked.isdecimal() else UNLIMITED
@@ -93,8 +106,10 @@ def _fitted(title: str, whole: Table, least: Sequence[str], room: int) -> Iterat
     """Lay out a table for lines of `room` characters."""
     from rich.text import Text
 
-    columns = [Column(str(c.header), tuple(map(str, c.cells)), c.justify) for c in whole.columns]
-    yield Text(title, style="bold")
+    columns = [
+        Column(str(c.header), tuple(printable_lines(str(cell)) for cell in c.cells), c.justify) for c in whole.columns
+    ]
+    yield Text(printable_lines(title), style="bold")
     for n in range(len(least) + 1):
         kept = [c for c in columns if c.header not in least[:n]]
         if sum(c.least_width for c in kept) + GAP * (len(kept) - 1) <= room:
@@ -198,11 +213,12 @@ def progress(label: str, unit: str = "") -> Iterator[Callable[[int, int | None],
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     bar = Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(unit),
-        TimeElapsedColumn(), console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty(),
+        SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TextColumn(unit), TimeElapsedColumn(), console=Console(stderr=True), transient=True,
+        disable=not sys.stderr.isatty(),
     )  # fmt: skip
     with bar:
-        job = bar.add_task(label, total=None)
+        job = bar.add_task(printable(label), total=None)
         yield lambda done, total: bar.update(job, completed=done, total=total)
 
 

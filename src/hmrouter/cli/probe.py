@@ -11,7 +11,7 @@ import typer
 
 from hmrouter.cli.asking import Allow, Deny, Pool
 from hmrouter.cli.history import HistoryOption
-from hmrouter.cli.output import DEFAULT_STORE, Json, Store, dollars, print_json
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, dollars, echo, print_json
 from hmrouter.cli.probe_inputs import ProbeInputs, ProbeOptions, gather
 from hmrouter.cli.probe_output import narrower, rates_json, show_batch, standing_json, worth_json
 from hmrouter.cli.words import counted
@@ -215,7 +215,7 @@ def status(
         )
         return
     for line in lines:
-        typer.echo(line)
+        echo(line)
 
 
 def _goal(named: str | None, asked: ProbeOptions) -> ProbeGoal:

@@ -7,10 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from hmrouter.cli.error_words import REASONS
-from hmrouter.cli.output import console, dollars, say, table
+from hmrouter.cli.output import console, dollars, echo, say, table
 from hmrouter.cli.words import counted
 
 if TYPE_CHECKING:
@@ -34,22 +32,22 @@ def show_batch(batch: Batch, given: ProbeInputs, notes: list[str], files: list[P
         console().print(rows)
         rest = len(batch.suggestions) - SHOWN
         more = f", {rest} of them not shown" if rest > 0 else ""
-        typer.echo(f"{counted(len(batch.suggestions), 'run')}{more}; expected cost {dollars(batch.cost)}.")
+        echo(f"{counted(len(batch.suggestions), 'run')}{more}; expected cost {dollars(batch.cost)}.")
         for before, after in zip(batch.rates, batch.rates_after, strict=True):
-            typer.echo(f"{before}; after these runs the interval will be about {after.width:.0f} points wide.")
+            echo(f"{before}; after these runs the interval will be about {after.width:.0f} points wide.")
         if batch.worth is not None:
-            typer.echo(batch.worth.words())
+            echo(batch.worth.words())
             if batch.worth.cost is not None and batch.worth.net <= 0.0:
                 notes = [*notes, "these runs cost more than they are worth; is it time to stop? hmrouter probe status"]
     for file in files:
-        typer.echo(f"Wrote {file}.")
+        echo(f"Wrote {file}.")
     for reason, n in batch.excluded.items():
         say(f"left out: {counted(n, 'pair')} ({REASONS.get(reason, reason)})")
     say(f"note: this rests on {given.basis}")
     for note in notes:
         say(f"note: {note}")
     if batch.suggestions:
-        typer.echo("Next: run them, then hmrouter import RESULTS and hmrouter probe status")
+        echo("Next: run them, then hmrouter import RESULTS and hmrouter probe status")
 
 
 def worth_json(worth: Worth) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from hmrouter.errors import OutputError
 from hmrouter.files import replacing, sole_writer
 
 
@@ -27,7 +28,9 @@ class RefusedRows:
 
     def __enter__(self) -> Self:
         if self._path is not None:
-            self._stack.enter_context(sole_writer(self._path))  # a place that cannot be written is told before the work
+            self._stack.enter_context(
+                sole_writer(self._path, follow=False)
+            )  # a place that cannot be written is told before the work
             self._spool = self._stack.enter_context(tempfile.TemporaryFile())
         return self
 
@@ -58,8 +61,16 @@ class RefusedRows:
         if self._path is None or self._spool is None or not self._spool.tell():
             return None
         self._spool.seek(0)
-        with replacing(self._path) as stream:
-            shutil.copyfileobj(self._spool, stream)
+        try:
+            with replacing(self._path, follow=False) as stream:
+                shutil.copyfileobj(self._spool, stream)
+        except OutputError as error:
+            cause = error.__cause__
+            reason = (cause.strerror if isinstance(cause, OSError) else "") or str(error)
+            raise OutputError(
+                f"the outcomes were imported, but the refused records cannot be written to {self._path}: {reason}",
+                hint="refused_elsewhere",
+            ) from error
         return str(self._path)
 
 

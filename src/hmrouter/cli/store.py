@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hmrouter.cli.import_summary import store_dict, store_lines
-from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, percent, print_json, say, table
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, echo, percent, print_json, say, table
 from hmrouter.cli.words import counted
 from hmrouter.errors import UsageError
 
@@ -51,9 +51,9 @@ def status(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
             "settings": {suite: _settings_dict(s) for suite, s in settings.items()},
         })  # fmt: skip
         return
-    typer.echo(f"{kept}, {_size(summary.bytes)}")
+    echo(f"{kept}, {_size(summary.bytes)}")
     for line in (*store_lines(summary), *_more_lines(summary)):
-        typer.echo(line)
+        echo(line)
     suites = table("Suites", "suite", "outcomes", "half-life", "texts kept for")
     for suite in sorted({*summary.suites, *settings}):
         own = settings.get(suite)
@@ -123,7 +123,7 @@ def forget(
     if as_json:
         print_json({"run": run, "outcomes": gone.outcomes, "tasks": gone.tasks, "routes": gone.routes})
         return
-    typer.echo(
+    echo(
         f"Forgot run {run}: {counted(gone.outcomes, 'outcome')}, {counted(gone.tasks, 'task')} and "
         f"{counted(gone.routes, 'route')} that nothing else uses. `hmrouter store vacuum` gives the room back."
     )
@@ -151,7 +151,7 @@ def undo(
             "tasks": done.tasks, "routes": done.routes,
         })  # fmt: skip
         return
-    typer.echo(
+    echo(
         f"Undid the {_import_in_words(done.undone)}. {counted(done.tasks, 'task')} and {counted(done.routes, 'route')} "
         "went with it."
     )
@@ -170,7 +170,7 @@ def vacuum(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
     if as_json:
         print_json({"store": str(kept), "bytes_before": before, "bytes_after": after})
         return
-    typer.echo(f"{kept}: {_size(before)} before, {_size(after)} now.")
+    echo(f"{kept}: {_size(before)} before, {_size(after)} now.")
 
 
 @app.command("set")
@@ -208,7 +208,7 @@ def set_suite(
         print_json({"suite": suite, **_settings_dict(settings)})
         return
     half, texts = settings.half_life_days, settings.text_days
-    typer.echo(
+    echo(
         f"Suite {suite!r}: {'outcomes do not fade' if half is None else f'outcomes count half after {half:g} days'}, "
         f"texts are kept {'for ever' if texts is None else f'for {texts:g} days'}."
     )
@@ -242,7 +242,7 @@ def drop_texts(
     if as_json:
         print_json({"dropped": dropped})
         return
-    typer.echo(f"Dropped the texts of {counted(dropped, 'task')}.")
+    echo(f"Dropped the texts of {counted(dropped, 'task')}.")
 
 
 def _more_lines(summary: Summary) -> Iterator[str]:

@@ -14,9 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from hmrouter.cli.output import print_json, progress, say
+from hmrouter.cli.output import echo, print_json, progress, say
 from hmrouter.cli.store_lines import fits, json_line
 from hmrouter.cli.words import counted
 from hmrouter.errors import InputError, OutputError, UsageError
@@ -83,8 +81,8 @@ def export_benchmarks(out: str, suite: str | None, store: str, as_json: bool) ->
         print_json({"out": out, "outcomes": sum(w.outcomes for w in written), "suites": [asdict(w) for w in written]})
         return
     total = counted(sum(report.outcomes for report in written), "outcome")
-    typer.echo(f"Wrote {total} of {counted(len(written), 'suite')} to {out}.")
-    typer.echo(f"Next: hmrouter bench run routing --data {shlex.quote(out)}")
+    echo(f"Wrote {total} of {counted(len(written), 'suite')} to {out}.")
+    echo(f"Next: hmrouter bench run routing --data {shlex.quote(out)}")
 
 
 def directory_name(suite: str, taken: Collection[str] = ()) -> str:

@@ -14,15 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-import typer
-
-from hmrouter.cli.output import print_json, progress, say
+from hmrouter.cli.output import echo, print_json, progress, say
 from hmrouter.cli.store_lines import fits, json_line
 from hmrouter.cli.words import counted
 from hmrouter.errors import UsageError
 from hmrouter.files import replacing, sole_writer
 from hmrouter.logs.fields import EXPORT, EXPORT_VERSION, FIELDS
 from hmrouter.logs.files import CELL_LIMIT
+from hmrouter.logs.spreadsheet import GUARDED, guarded
 from hmrouter.types import text_hash
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def export_file(out: str, suite: str | None, store: str, as_json: bool) -> None:
     if as_json:
         print_json({"out": out, "outcomes": total})
     elif out != "-":
-        typer.echo(f"Wrote {counted(total, 'outcome')} to {out}.")
+        echo(f"Wrote {counted(total, 'outcome')} to {out}.")
 
 
 class _Shortened:
@@ -108,7 +107,8 @@ def _write_csv(stream: IO[bytes], outcomes: Iterable[Outcome]) -> Iterator[int]:
     table.writerow(COLUMNS)
     for total, outcome in enumerate(outcomes, 1):
         values = _record(outcome)
-        table.writerow([*(values | {"meta": json.dumps(values["meta"]) if values["meta"] else ""}).values()])
+        values |= {"meta": json.dumps(values["meta"]) if values["meta"] else "", EXPORT: GUARDED}
+        table.writerow(map(guarded, values.values()))
         yield total
     text.detach()  # writes what is left; the stream itself is not ours to close
 

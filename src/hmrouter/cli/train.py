@@ -10,7 +10,7 @@ import typer
 
 from hmrouter.cli import half_life as fading
 from hmrouter.cli.history import HistoryOption
-from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, Json, Store, print_json, progress, say
+from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, Json, Store, echo, print_json, progress, say
 from hmrouter.cli.words import counted
 from hmrouter.types import HistorySources
 
@@ -90,18 +90,18 @@ def train(
         return
     r = router.report_
     pool = f"{counted(r.models, 'model')} x {counted(r.harnesses, 'harness', 'harnesses')}"
-    typer.echo(
+    echo(
         f"Trained {scorer!r} on {counted(r.outcomes, 'execution')} of {counted(r.tasks, 'task')} on "
         f"{counted(r.observed_routes, 'route')} ({pool}, suites: {', '.join(r.suites)})."
     )
     for status, n in r.ignored.items():
-        typer.echo(f"Not counted: {counted(n, 'outcome')} with status {status}.")
+        echo(f"Not counted: {counted(n, 'outcome')} with status {status}.")
     for line in fading.lines(data.half_life):
-        typer.echo(line)
+        echo(line)
     if old_versions is not None:
-        typer.echo(f"Older versions of a route count as at most {old_versions:g} outcomes.")
+        echo(f"Older versions of a route count as at most {old_versions:g} outcomes.")
     if router.scorer.reliability().get("per_task"):
-        typer.echo("Tasks differ in what suits them: what a task is about has a say in the choice.")
+        echo("Tasks differ in what suits them: what a task is about has a say in the choice.")
     if r.history is not None:
-        typer.echo(f"It rests on {r.history}.")
-    typer.echo(f"Wrote {out}. Next: hmrouter route TEXT --router {out}")
+        echo(f"It rests on {r.history}.")
+    echo(f"Wrote {out}. Next: hmrouter route TEXT --router {out}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from hmrouter.errors import InputError, NoRoute, UnknownName, UsageError
 from hmrouter.names import canonical_harness, canonical_model
+from hmrouter.toml import TOML_LIMIT, parse_toml
 from hmrouter.types import Route
 
 
@@ -27,13 +27,12 @@ def read_pool(path: str | Path) -> tuple[Route, ...]:
     """Read a pool file: `routes = [...]`, or `models`, `harnesses` and `except` for a product."""
     try:
         with open(path, "rb") as f:
-            content = tomllib.load(f)
+            content = f.read(TOML_LIMIT + 1)
     except OSError as e:
         raise InputError(f"cannot read the pool file {path}: {e.strerror or e}") from e
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise InputError(f"the pool file {path} is not valid TOML: {e}") from e
+    document = parse_toml(content, f"the pool file {path}")
     try:
-        return parse_pool(content)
+        return parse_pool(document)
     except (InputError, UsageError) as e:
         raise InputError(f"the pool file {path}: {e}") from e
 

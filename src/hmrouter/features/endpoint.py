@@ -19,10 +19,13 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from hmrouter.errors import EndpointError, UsageError
+from hmrouter.printable import printable
 
 EXAMPLE = "http://localhost:8000/v1"
 LONGEST_WAIT = 60.0
 """Seconds before a retry, whatever the server asks for."""
+LONGEST_REASON = 240
+"""Characters of what a server says that are repeated in an error."""
 LARGEST_ANSWER = 2**28
 """Bytes; a full batch of the longest vectors in use is far below."""
 
@@ -79,16 +82,18 @@ class _Reply:
     wait: float | None
     content: bytes
 
-    @property
-    def detail(self) -> str:
-        """The server's reason for its refusal, on one short line."""
+    def said(self, key: str) -> str:
+        """The server's reason for its refusal, on one short line that does not hold the key, in whole or in part."""
         text: Any = self.content.decode("utf-8", "replace")
         with suppress(ValueError):
             text = json.loads(text)
         for name in ("error", "message", "detail"):
             text = text.get(name, text) if isinstance(text, dict) else text
-        line = " ".join(str(text).split())
-        return f": {line[:200]}" if line else ""
+        words = f"{self.reason}: {text}" if str(text).strip() else self.reason
+        if key:  # before anything is cut off: a part of a key is a secret, too
+            words = words.replace(key, "***")
+        line = printable(" ".join(words.split()))
+        return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}…"
 
 
 class JsonEndpoint:
@@ -124,8 +129,7 @@ class JsonEndpoint:
             else:
                 if reply.status == 200:
                     return self._parsed(reply.content)
-                detail = reply.detail.replace(key, "***") if key else reply.detail
-                problem, wait = f"answered {reply.status} {reply.reason}{detail}", reply.wait
+                problem, wait = f"answered {reply.status} {reply.said(key)}", reply.wait
                 if reply.status != 429 and reply.status < 500:
                     raise self._failure(problem, _NEXT.get(reply.status, _CHECK))
             if attempt > self._retries:

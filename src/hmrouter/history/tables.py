@@ -14,7 +14,6 @@ import io
 import math
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
@@ -24,6 +23,7 @@ from hmrouter.errors import InputError, OutputError, UnknownName, UsageError
 from hmrouter.files import atomic_write
 from hmrouter.history.records import Record
 from hmrouter.names import canonical_harness, canonical_model
+from hmrouter.toml import parse_toml
 from hmrouter.types import Route
 
 REQUIRED = ("suite", "model", "harness", "tasks", "mean_score")
@@ -99,10 +99,7 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[str, list[str], list[Any]]
 
 
 def _toml_rows(text: str, name: str) -> Iterator[tuple[str, list[str], list[Any]]]:
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as e:
-        raise InputError(f"{name} is not a TOML file: {e}") from e
+    content = parse_toml(text.encode(), name)
     rows = content.get("results")
     if set(content) != {"results"} or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{name} must hold tables [[results]] and nothing else")

@@ -4,21 +4,28 @@ formats/            one reader per format, and parts that two of them share
 base.py             the contract of a reader; the caller's request; bad records; messages with file and line
 walk.py             a path -> the logs in it
 archives.py         an archive -> a folder for a while
-members.py          entries of an archive, and the limit of what may come out
+members.py          entries of an archive
+budget.py           the one limit of what a log may become
+faults.py           a fault in reading a log refuses that log alone
 zip_file.py         members of ZIP archives
 tar_file.py         members of tar archives
+decompress.py       bzip2 and xz in bounded blocks
 files.py            bytes and lines, gzip or plain, bounded and counted
 json_file.py        JSON documents, whole or item by item
 json_object.py      JSON text -> one object, strictly
 json_stream.py      the bytes of a document on their way to the parser
+parquet_pages.py    how large the pages of a Parquet file become
+parquet_cells.py    cells of a Parquet file as Python values
 content_run.py      the run of a log that names none
 table.py            rows of a table -> outcomes
 csv_dialect.py      what separates the cells of a table, and where its header is
 encodings.py        UTF-16 as UTF-8
+spreadsheet.py      cells of an exported CSV that are no formulas
 fields.py           the column names of an outcome's fields in tables
 column_hints.py     which column may be meant for a field that a table lacks
 coerce.py           one cell -> one value
 forgiving.py        cells as people write them: read where they mean one thing, else left out
+keys.py             warns of texts that hold keys
 harness_output.py   recognises a harness's own output, to say that it is no log of outcomes
 """
 
@@ -30,6 +37,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
+from hmrouter.errors import UsageError
 from hmrouter.logs.archives import is_archive
 from hmrouter.logs.base import Notes, Reader, Refusals, Request
 from hmrouter.logs.fields import check_mapping
@@ -112,6 +120,8 @@ def find_logs(
 
     Close it if you stop before its end: an archive lies unpacked while its logs are read.
     """
+    if path == "":  # not the current folder, as an empty path is to Python
+        raise UsageError("the path of the log is empty; give a file, a folder or an archive")
     return logs_at(Path(path), READERS, Notes() if notes is None else notes, format, mapping)
 
 

@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import mkdtemp
 
 from hmrouter.logs.base import UNPACKED, Notes, problem, shown
-from hmrouter.logs.members import Budget, Member, MemberKind
+from hmrouter.logs.budget import Budget
+from hmrouter.logs.members import Member, MemberKind
 from hmrouter.logs.tar_file import is_tar, tar_members
 from hmrouter.logs.zip_file import is_zip, zip_members
 
@@ -21,6 +22,9 @@ DEEPEST_MEMBER = 64
 """Folders around a member; removing much deeper ones fails."""
 SPARE_DISK = 512 * 2**20
 """Bytes that are left free on the disk: others write there too."""
+
+LEAST_ROOM = 4096
+"""Bytes that a file takes on the disk, even an empty one; they count as unpacked."""
 
 _ENDINGS = {".zip", ".tar", ".gz", ".bz2", ".xz", ".tgz", ".tbz2", ".txz"}
 
@@ -41,8 +45,8 @@ def unpacked(path: Path, budget: Budget, notes: Notes) -> Iterator[Path]:
         folder.mkdir()
         UNPACKED[folder] = path
         try:
-            for member in zip_members(path) if is_zip(path) else tar_members(path):
-                budget.spend(path, members=1)
+            for member in zip_members(path, budget.members_left) if is_zip(path) else tar_members(path):
+                budget.spend(path, size=LEAST_ROOM, members=1)
                 _unpack(path, member, folder, budget, notes)
             yield folder
         finally:
@@ -51,9 +55,10 @@ def unpacked(path: Path, budget: Budget, notes: Notes) -> Iterator[Path]:
 
 def _stem(path: Path) -> str:
     """Drop the endings that mark an archive; a benchmark at its top gets this as its name."""
-    while path.suffix.lower() in _ENDINGS:
-        path = path.with_suffix("")
-    return path.name.strip(".") or "archive"
+    name = path.name  # by hand: versions of Python differ in what the suffix of "..zip" is
+    while (dot := name.rfind(".")) > 0 and name[dot:].lower() in _ENDINGS:
+        name = name[:dot]
+    return name.strip(".") or "archive"
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from hmrouter.errors import HMRouterError, LogError
 from hmrouter.logs.forgiving import Reading
 from hmrouter.names import Names
+from hmrouter.printable import printable
 from hmrouter.types import Outcome, Route
 
 MESSAGE_LIMIT = 500
@@ -176,13 +177,6 @@ def shown(path: Path) -> str:
             inner = path.relative_to(folder)
             return shown(archive) if inner == Path(".") else f"{shown(archive)}/{printable(str(inner))}"
     return printable(str(path))
-
-
-def printable(text: str) -> str:
-    """Escape the characters that a terminal would not print, or would obey."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def problem(path: Path, message: object, at: str = "") -> LogError:

@@ -17,6 +17,7 @@ from typing import Any
 
 from hmrouter.errors import InvalidOutcome
 from hmrouter.logs import forgiving
+from hmrouter.logs.files import CELL_LIMIT
 from hmrouter.logs.json_object import load_object
 from hmrouter.types import Status
 
@@ -54,6 +55,8 @@ def text(value: Any, field: str) -> str:
         raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not text")
     if "\0" in value:  # PostgreSQL stores none
         raise InvalidOutcome(f"{field} contains a NUL character")
+    if len(value) > CELL_LIMIT:
+        raise InvalidOutcome(f"{field} holds more than {CELL_LIMIT // 2**20} MiB, the limit")
     return value
 
 

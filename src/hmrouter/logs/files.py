@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os.path
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from hmrouter.logs.base import problem
+from hmrouter.logs.budget import Budget
 
 CELL_LIMIT = 2**20
 """Characters in one cell. No task text known is near it: more is a broken quote or an attack."""
@@ -44,7 +46,7 @@ def open_bytes(path: Path, *, unpack: bool = True) -> Iterator[BinaryIO]:
                 raise problem(path, "is named .gz but does not hold gzip data")
             if unpack and zipped:
                 with gzip.open(raw) as stream:
-                    yield cast(BinaryIO, stream)
+                    yield cast(BinaryIO, BufferedReader(_Counted(path, stream), _HEAD))
             else:
                 yield raw
     except EOFError:
@@ -53,6 +55,33 @@ def open_bytes(path: Path, *, unpack: bool = True) -> Iterator[BinaryIO]:
         raise problem(path, f"the gzip data is corrupt ({error})") from None
     except OSError as error:
         raise problem(path, f"cannot be read: {error.strerror or error}") from None
+
+
+class _Counted(RawIOBase):
+    """Unpacked bytes on their way to a reader, within the budget of the file that they come from."""
+
+    def __init__(self, path: Path, stream: gzip.GzipFile) -> None:
+        super().__init__()
+        self._path, self._stream = path, stream
+        self._budget = Budget.of_file(path)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._stream.read(len(buffer))
+        self._budget.spend(self._path, size=len(block))
+        buffer[: len(block)] = block
+        return len(block)
 
 
 def head(path: Path) -> bytes:

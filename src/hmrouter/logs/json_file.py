@@ -59,8 +59,8 @@ def top_keys(path: Path) -> dict[str, Any]:
             elif depth == 2 and isinstance(inner, dict):
                 inner[inner_key] = kept
             depth += opens
-    except (ijson.JSONError, UnicodeDecodeError, LogError):
-        pass  # cut off in the middle, or no JSON after all
+    except (ijson.JSONError, UnicodeDecodeError, LogError, ArithmeticError):
+        pass  # cut off in the middle, no JSON after all, or a number like 1e99999999999999999999
     return found
 
 

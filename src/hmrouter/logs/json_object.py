@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import reprlib
+from collections import Counter
 from typing import Any
 
 from hmrouter.errors import InputError
@@ -45,9 +47,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     # The standard parser keeps the last of two equal keys, which would drop a value without a word.
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"key {twice!r} appears twice in one JSON object")
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise InputError(f"key {reprlib.repr(twice)} appears twice in one JSON object")
     return found
 
 

@@ -1,7 +1,8 @@
 """The bytes of a JSON document on their way to the parser: bounded per item, not nested without end, without NaN.
 
-The parser is fast and trusts its input: a few hundred kilobytes of `[` cost it many gigabytes, and one NaN, which
-Python's own `json` writes without a word, ends its reading.
+The parser is fast and trusts its input: a few hundred kilobytes of `[` cost it many gigabytes, a number of 66,000
+digits ends the process, it reads a string from its beginning again for every block that the string goes on in, and one
+NaN, which Python's own `json` writes without a word, ends its reading.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from hmrouter.logs.base import problem
 
 NESTING_LIMIT = 256
 """Objects and arrays inside each other."""
+NUMBER_LIMIT = 1000
+"""Characters of a number; the parser's own limit is a crash."""
 
 _CONSTANT = re.compile(rb"NaN|-?Infinity")
 _STRING_OR_CONSTANT = re.compile(rb'("(?:[^"\\]|\\.)*"?)|(NaN|-?Infinity)', re.DOTALL)
@@ -21,6 +24,8 @@ _REST_OF_STRING = re.compile(rb'(?:[^"\\]|\\.)*"?', re.DOTALL)
 _LETTERS = b"-IafiNnty"  # of the constants
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_NUMBERS = bytes(ord("0") if byte in b"0123456789+-.eE" else ord(" ") for byte in range(256))
+_TOO_LONG = b"0" * (NUMBER_LIMIT + 1)
 
 
 class JsonStream:
@@ -41,9 +46,25 @@ class JsonStream:
         self._depth = 0
         self._pending = 0
         self._first = True
+        self._number = b""
 
     def read(self, size: int) -> bytes:
-        """Read the next bytes, a few more or less than asked for; none at the end."""
+        """Read the next bytes, a few more or less than asked for; none at the end.
+
+        The middle of a long string comes as one block, however long it is: the parser's time would else grow with the
+        square of its length.
+        """
+        blocks = []
+        while block := self._next(size):
+            began_in_string = self._in_string
+            checked, quotes = self._checked(block)
+            blocks.append(checked)
+            if quotes or not began_in_string:
+                break
+        return b"".join(blocks)
+
+    def _next(self, size: int) -> bytes:
+        """Read the next bytes that end with no half of a constant or escape."""
         while block := self._stream.read(size):
             self._pending += len(block)
             if self._pending > self._limit:
@@ -55,22 +76,32 @@ class JsonStream:
             cut = _whole(data)
             self._held = data[cut:]
             if cut:
-                return self._checked(data[:cut])
+                return data[:cut]
         data, self._held = self._held, b""
-        return self._checked(data)
+        return data
 
     def end_item(self) -> None:
         """Start counting the bytes of the next item."""
         self._pending = 0
 
-    def _checked(self, data: bytes) -> bytes:
+    def _checked(self, data: bytes) -> tuple[bytes, int]:
+        """Return the block as the parser gets it, and how many strings begin or end in it."""
         # Every second piece between quotes is no string. All of it runs in C, whatever the document looks like.
         pieces = data.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
-        outside = b"".join(pieces[self._in_string :: 2])
+        outside = b" ".join(pieces[self._in_string :: 2])
         self._count(outside.translate(_BRACKETS, _NO_BRACKETS))
         began_in_string = self._in_string
         self._in_string ^= len(pieces) % 2 == 0
-        return _quoted(data, began_in_string) if _CONSTANT.search(outside) else data
+        self._measure(outside.translate(_NUMBERS))
+        return (_quoted(data, began_in_string) if _CONSTANT.search(outside) else data), len(pieces) - 1
+
+    def _measure(self, numbers: bytes) -> None:
+        """Refuse a long number, also one that goes on from the block before."""
+        numbers = self._number + numbers
+        if _TOO_LONG in numbers:
+            raise problem(self._path, f"a number has more than {NUMBER_LIMIT:,} characters, the limit")
+        tail = numbers[-NUMBER_LIMIT:]
+        self._number = b"" if self._in_string else tail[len(tail.rstrip(b"0")) :]
 
     def _count(self, brackets: bytes) -> None:
         """Follow the nesting: pairs are removed from the inside, so each round is one level of nesting."""

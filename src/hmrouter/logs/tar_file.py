@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 
 from hmrouter.logs.base import problem
+from hmrouter.logs.decompress import Decoder, Decompressor, Stream
 from hmrouter.logs.files import open_bytes
 from hmrouter.logs.members import BLOCK, Member, MemberKind
 
@@ -76,7 +77,7 @@ def _blocks(path: Path, archive: tarfile.TarFile, member: tarfile.TarInfo) -> It
         raise problem(path, f"member {member.name!r} is truncated or corrupt ({error})") from None
 
 
-def _check_end(rest: bytes, stream: _Stream) -> None:
+def _check_end(rest: bytes, stream: Stream) -> None:
     """Check that an archive ends with zeros; only at the very end does compressed data say whether it is whole."""
     if len(rest) < tarfile.BLOCKSIZE or rest.strip(b"\0"):
         raise tarfile.ReadError("no end mark where the members end")
@@ -90,7 +91,7 @@ def _check_end(rest: bytes, stream: _Stream) -> None:
 class _HeaderLimiter:
     """A stream for the standard library that bounds what is read for headers and remembers the last bytes."""
 
-    def __init__(self, path: Path, stream: _Stream) -> None:
+    def __init__(self, path: Path, stream: Stream) -> None:
         self.allowance: int | None = HEADER_LIMIT
         """Bytes that may still be read; None while a member's own are read, which are counted elsewhere."""
         self._path, self._stream = path, stream
@@ -112,54 +113,16 @@ class _HeaderLimiter:
         return self._last[max(0, offset - (self._read - len(self._last))) :]
 
 
-class _Stream(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-class _Decoder(Protocol):
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def needs_input(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
-
-
-class _Decompressor:
-    """Decodes bzip2 or xz data in blocks. The standard library's own files do not bound the memory of xz."""
-
-    def __init__(self, path: Path, raw: BinaryIO, start: Callable[[], _Decoder]) -> None:
-        self._path, self._raw, self._start = path, raw, start
-        self._decoder = start()
-
-    def read(self, size: int, /) -> bytes:
-        try:
-            while True:
-                data = b""
-                if self._decoder.eof:  # perhaps another stream follows, after a padding of zeros
-                    data = (self._decoder.unused_data or self._raw.read(BLOCK)).lstrip(b"\0")
-                    if not data:
-                        return b""
-                    self._decoder = self._start()
-                elif self._decoder.needs_input and not (data := self._raw.read(BLOCK)):
-                    raise EOFError("it ends too early")
-                if block := self._decoder.decompress(data, size):
-                    return block
-        except (EOFError, OSError, lzma.LZMAError) as error:
-            raise problem(self._path, f"the compressed data is truncated or corrupt ({error})") from None
-
-
-_DECODERS: dict[bytes, Callable[[], _Decoder]] = {
+_DECODERS: dict[bytes, Callable[[], Decoder]] = {
     b"BZh": bz2.BZ2Decompressor,
     b"\xfd7zXZ\0": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=XZ_MEMORY),
 }
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[_Stream]:
+def _unpacked(path: Path) -> Iterator[Stream]:
     with open_bytes(path) as stream:
         start = stream.read(8)
         stream.seek(0)
         decoder = next((decoder for magic, decoder in _DECODERS.items() if start.startswith(magic)), None)
-        yield stream if decoder is None else _Decompressor(path, stream, decoder)
+        yield stream if decoder is None else Decompressor(path, stream, decoder)

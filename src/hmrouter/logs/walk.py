@@ -13,10 +13,12 @@ from pathlib import Path
 from hmrouter.errors import LogError, MissingExtra, UnknownName
 from hmrouter.logs.archives import is_archive, unpacked
 from hmrouter.logs.base import Notes, Reader, Request, problem, shown
+from hmrouter.logs.budget import Budget
+from hmrouter.logs.faults import as_refusals
 from hmrouter.logs.files import head
 from hmrouter.logs.harness_output import harness_of
 from hmrouter.logs.json_file import top_keys
-from hmrouter.logs.members import Budget
+from hmrouter.logs.keys import noting_keys
 from hmrouter.logs.table import TableReader
 from hmrouter.types import Outcome
 
@@ -32,6 +34,8 @@ class Log:
 
     path: Path
     reader: Reader
+    budget: Budget | None = field(default=None, compare=False)
+    """The budget of the archive that it lies in."""
     name: str = field(init=False, compare=False)
     """The path for messages; inside an archive it begins with the archive's."""
 
@@ -40,7 +44,11 @@ class Log:
 
     def read(self, request: Request) -> Iterator[Outcome]:
         """Read its outcomes; a `LogError` at the end if a record was refused and the request does not skip those."""
-        yield from self.reader.read(self.path, request)
+        with as_refusals(self.path, f"the reader of {self.reader.name}"):
+            found = self.reader.read(self.path, request)
+            # The files of a folder that is one log have budgets of their own, where they are unpacked.
+            budget = self.budget or (None if os.path.isdir(self.path) else Budget.of_file(self.path))
+            yield from noting_keys(found if budget is None else budget.watch(self.path, found), request.notes)
         request.refusals.raise_any()
 
 
@@ -75,10 +83,8 @@ def logs_at(
 
 def recognise(path: Path, readers: Sequence[Reader]) -> Reader | None:
     """Find the first reader that takes the path for its own; the particular stand before the general."""
-    try:
+    with as_refusals(path, "looking at its beginning"):
         return next((reader for reader in readers if reader.sniff(path)), None)
-    except OSError as error:
-        raise problem(path, f"cannot be read: {error.strerror or error}") from None
 
 
 def _named(readers: Sequence[Reader], format: str) -> Sequence[Reader]:
@@ -108,11 +114,11 @@ class _Walk:
         if reason := self._reason_against(path, reader, depth):
             self._skip(path, reason)
         elif reader:
-            yield Log(path, reader)
+            yield Log(path, reader, budget)
         elif folder:
             yield from self._in_folder(path, depth, budget)
         elif is_archive(path):
-            budget = budget or Budget(path.stat().st_size)
+            budget = budget or Budget.of_file(path)
             with unpacked(path, budget, self._notes) as unpacked_folder:
                 yield from self.logs(unpacked_folder, depth + 1, budget)
         elif depth:

@@ -11,7 +11,6 @@ A spelling is matched without regard to case and separators, before the rules ap
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hmrouter.errors import InputError
+from hmrouter.toml import TOML_LIMIT, parse_toml
 
 Built = TypeVar("Built")
 
@@ -30,11 +30,11 @@ KEYS = ("providers", "models", "harnesses")
 def read_toml(path: Path | Traversable) -> dict[str, Any]:
     """Read a TOML file as a dictionary; whatever is wrong with the file is one `InputError`."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            content = file.read(TOML_LIMIT + 1)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path} is not a TOML file: {error}") from error
+    return parse_toml(content, str(path))
 
 
 def build_from_toml(path: str | Path, make: Callable[[dict[str, Any]], Built]) -> Built:

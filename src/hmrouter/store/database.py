@@ -5,6 +5,7 @@ This is the one place where SQLite and PostgreSQL differ in manner, and where a 
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ _DRIVERS = {
 _NEXT_STEPS = {
     "file is not a database": "give the path of another file",
     "unable to open database file": "its folder must exist and be writable",
+    "malformed": "restore it from a copy, or import the logs again into a new one",
     "readonly database": "the file and its folder must be writable",
     "disk is full": "free some space and run it again; nothing was added",
     "disk I/O error": "the disk may be full or failing",
@@ -98,10 +100,10 @@ def without_secrets(message: str, url: URL) -> str:
     >>> without_secrets("no entry for me:secret", parse("postgresql://me:secret@db.example/runs"))
     'no entry for me:***'
     """
-    secrets = [url.password, *(value for key, value in url.query.items() if _secret(key))]
-    for secret in secrets:
-        if isinstance(secret, str) and secret:
-            message = message.replace(secret, "***")
+    said = [value for key, value in url.query.items() if _secret(key)]
+    secrets = [url.password or "", *(part for value in said for part in ([value] if isinstance(value, str) else value))]
+    for secret in filter(None, secrets):
+        message = message.replace(secret, "***")
     return message
 
 
@@ -113,7 +115,7 @@ def sqlite_file(url: URL) -> Path | None:
 
 
 def _secret(key: str) -> bool:
-    return "pass" in key.lower()
+    return any(word in key.lower() for word in ("pass", "secret", "token", "key", "credential"))
 
 
 # -- connections and transactions -------------------------------------------------------------------------------------
@@ -180,7 +182,7 @@ def enable_wal(engine: Engine, timeout: float) -> None:
 
 
 def _sqlite_engine(url: URL, timeout: float) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": timeout})
+    engine = create_engine(_unchanging(url), connect_args={"timeout": timeout})
 
     @event.listens_for(engine, "connect")
     def connect(connection: sqlite3.Connection, _record: object) -> None:
@@ -195,6 +197,17 @@ def _sqlite_engine(url: URL, timeout: float) -> Engine:
             conn.exec_driver_sql("BEGIN IMMEDIATE" if _kind(conn) is TransactionKind.ALONE else "BEGIN")
 
     return engine
+
+
+def _unchanging(url: URL) -> URL:
+    """Mark a file that nobody can change from here, so that SQLite does not try to make its files beside it."""
+    file = sqlite_file(url)
+    if file is None or url.query or not file.is_file() or os.access(file.absolute().parent, os.W_OK):
+        return url
+    log = file.with_name(f"{file.name}-wal")
+    if log.exists() and log.stat().st_size:  # it holds what is not yet in the file
+        return url
+    return url.set(database=file.absolute().as_uri(), query={"mode": "ro", "immutable": "1", "uri": "true"})
 
 
 def _postgresql_engine(url: URL, timeout: float) -> Engine:

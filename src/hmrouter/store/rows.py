@@ -18,7 +18,6 @@ from hmrouter.types import Outcome, Route, Status, Task, text_hash
 Row = dict[str, Any]
 
 _FETCHED = 2000
-_LARGEST = 2**63 - 1
 # Two names of this many bytes fit into one index entry of PostgreSQL (2704 bytes).
 _NAME_BYTES = 1000
 
@@ -49,13 +48,13 @@ def outcome_row(outcome: Outcome, position: int) -> Row:
         "suite": suite, "task": task, "model": model, "harness": harness,
         "source": source, "run": run, "trial": trial,
         "score": _float(outcome.score),
-        "n_trials": _int(outcome, outcome.n_trials),
+        "n_trials": _int(outcome.n_trials),
         "status": outcome.status.value,
         "cost": _float(outcome.cost),
         "cost_is_route_mean": bool(outcome.cost_is_route_mean),
-        "input_tokens": _int(outcome, outcome.input_tokens),
-        "cached_tokens": _int(outcome, outcome.cached_tokens),
-        "output_tokens": _int(outcome, outcome.output_tokens),
+        "input_tokens": _int(outcome.input_tokens),
+        "cached_tokens": _int(outcome.cached_tokens),
+        "output_tokens": _int(outcome.output_tokens),
         "seconds": _float(outcome.seconds),
         "when_us": None if outcome.when is None else _microseconds(outcome, outcome.when),
         "token_cost": _float(outcome.token_cost),
@@ -132,12 +131,8 @@ def _float(value: float | None) -> float | None:
     return None if value is None else float(value)  # NumPy's numbers are strangers to the drivers
 
 
-def _int(outcome: Outcome, value: int | None) -> int | None:
-    if value is None:
-        return None
-    if value > _LARGEST:
-        raise InvalidOutcome(f"task {outcome.task.id!r}: {value} is too large a count; at most {_LARGEST}")
-    return int(value)
+def _int(value: int | None) -> int | None:
+    return None if value is None else int(value)
 
 
 def _microseconds(outcome: Outcome, when: datetime) -> int:

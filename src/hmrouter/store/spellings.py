@@ -101,7 +101,12 @@ def apply(conn: Connection, names: Names) -> list[tuple[Spelling, Spelling]]:
 
 
 def refresh(engine: Engine) -> None:
-    """Make the names anew that nobody gave, if the package's rules and tables are others than when they were made."""
+    """Make the names anew that nobody gave, if the package's rules and tables are others than when they were made.
+
+    A store that nobody can write to from here is read by the names that it has.
+    """
+    if engine.url.query.get("mode") == "ro":
+        return
     present = edition()
     with transaction(engine, TransactionKind.SNAPSHOT) as conn:
         if conn.scalars(select(naming.c.rules)).all() == [present]:

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Engine
 from hmrouter.errors import StoreError, UnknownName
 from hmrouter.names import Names
 from hmrouter.store import imports, ingest, merges, rows, runs, spellings, suites, summary, vectors
+from hmrouter.store.damage import damaged, telling_damage
 from hmrouter.store.database import (
     TransactionKind,
     clear_errors,
@@ -108,10 +109,16 @@ class OutcomeStore:
         They come one at a time, as they were when the first was asked for; a task's outcomes share one `Task`. Times
         come back in UTC, merged names as what they are merged into, or as they are stored without `merged`.
         """
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+        with self._reading() as conn:
             if suite is not None:
                 self._require_suite(suite, summary.suites(conn))
-            yield from rows.stream(conn, suite, merged)
+            read = 0
+            with telling_damage(conn, self._where):
+                for outcome in rows.stream(conn, suite, merged):
+                    read += 1
+                    yield outcome
+            if suite is None and read != (stored := summary.count(conn)):
+                raise damaged(conn, self._where, f"{read:,} of {stored:,} outcomes can be read")
 
     def forget(self, run: str, source: str | None = None) -> ForgetReport:
         """Remove a run, and the tasks, routes and vectors that nothing else uses.
@@ -123,7 +130,7 @@ class OutcomeStore:
 
     def last_import(self) -> ImportInfo | None:
         """Describe the last import that can be undone; None if there is none."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+        with self._reading() as conn, telling_damage(conn, self._where):
             return imports.last(conn)
 
     def undo(self) -> UndoReport:
@@ -135,39 +142,39 @@ class OutcomeStore:
 
     def count(self) -> int:
         """Count the outcomes."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+        with self._reading() as conn, telling_damage(conn, self._where):
             return summary.count(conn)
 
     def suites(self) -> dict[str, int]:
         """Count the outcomes of each suite."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+        with self._reading() as conn, telling_damage(conn, self._where):
             return summary.suites(conn)
 
     def run_keys(self) -> set[tuple[str, str]]:
         """List source and run of all runs, without counting their outcomes."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+        with self._reading() as conn, telling_damage(conn, self._where):
             return runs.keys(conn)
 
     def runs(self) -> list[RunInfo]:
         """List the runs that outcomes came with, by source and run."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+        with self._reading() as conn, telling_damage(conn, self._where):
             return runs.all_runs(conn)
 
     def names(self) -> dict[str, dict[str, int]]:
         """Count the outcomes of each "model" and each "harness", by their names before merges."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+        with self._reading() as conn, telling_damage(conn, self._where):
             return merges.names(conn)
 
     def summary(self) -> Summary:
         """Count what the store holds."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+        with self._reading() as conn, telling_damage(conn, self._where):
             return summary.summary(conn)
 
     # -- names that mean the same -------------------------------------------------------------------------------
 
     def spellings(self) -> list[Spelling]:
         """List how logs spell models and harnesses, and the names that these are read as, by kind and spelling."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+        with self._reading() as conn, telling_damage(conn, self._where):
             return spellings.all_spellings(conn)
 
     def apply_names(self, names: Names) -> list[tuple[Spelling, Spelling]]:
@@ -190,14 +197,14 @@ class OutcomeStore:
 
     def merges(self) -> list[Merge]:
         """List the names that are read as another one, by kind and name."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+        with self._reading() as conn, telling_damage(conn, self._where):
             return merges.all_merges(conn)
 
     # -- what is kept for how long ------------------------------------------------------------------------------
 
     def suite_settings(self) -> dict[str, SuiteSettings]:
         """Read the settings of the suites that have any."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+        with self._reading() as conn, telling_damage(conn, self._where):
             return suites.settings(conn)
 
     def set_suite(self, suite: str, half_life_days: Days = UNCHANGED, text_days: Days = UNCHANGED) -> None:
@@ -222,7 +229,7 @@ class OutcomeStore:
 
     def vectors(self, embedder: str, hashes: Sequence[str]) -> dict[str, vectors.Vector]:
         """Look up cached vectors of an embedder by `text_hash`; those that are not cached are left out."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+        with self._reading() as conn, telling_damage(conn, self._where):
             return vectors.get(conn, embedder, hashes)
 
     def put_vectors(self, embedder: str, mapping: Mapping[str, npt.ArrayLike]) -> None:
@@ -262,6 +269,11 @@ class OutcomeStore:
             raise UnknownName("suite", suite, known, self._where)
 
     @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with self._transaction(TransactionKind.SNAPSHOT) as conn:
+            yield conn
+
+    @contextmanager
     def _transaction(self, begin: TransactionKind) -> Iterator[Connection]:
         with clear_errors(self._url), transaction(self._open(), begin) as conn:
             yield conn
@@ -288,8 +300,9 @@ class OutcomeStore:
                     raise StoreError(f"store {self} does not exist", hint="make_store", store=str(self))
                 engine = open_engine(self._url, self._timeout)
                 try:
-                    migrate(engine, create=self._create, timeout=self._timeout)
-                    spellings.refresh(engine)
+                    with telling_damage(None, self._where):
+                        migrate(engine, create=self._create, timeout=self._timeout)
+                        spellings.refresh(engine)
                 except BaseException:
                     engine.dispose()
                     raise

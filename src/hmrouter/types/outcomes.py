@@ -18,6 +18,13 @@ CONTENT_RUN = "content:"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+LARGEST: Mapping[str, int] = {
+    "n_trials": 10**6, "cost": 10**9, "token_cost": 10**9, "seconds": 10**10,
+    "input_tokens": 10**16, "cached_tokens": 10**16, "output_tokens": 10**16,
+}  # fmt: skip
+"""The most that a field of an outcome may say. Sums and squares of millions of these are exact enough to compute with;
+a larger number is a mistake of the log, or an attack on the arithmetic."""
+
 
 def text_hash(text: str) -> str:
     """Hash a text. The hash identifies tasks known by their text alone, cached vectors, and texts that a store drops.
@@ -189,16 +196,18 @@ class Outcome:
                 raise InvalidOutcome("score is missing; give a number from 0 to 1, or status infra_error or unknown")
         elif not 0.0 <= self.score <= 1.0:  # also refuses NaN
             raise InvalidOutcome(f"score {self.score} is outside 0 to 1")
-        if self.n_trials < 0:
-            raise InvalidOutcome(f"n_trials {self.n_trials} is negative")
         for name in ("cost", "token_cost", "seconds"):
             value = getattr(self, name)
             if value is not None and not (value >= 0.0 and math.isfinite(value)):
                 raise InvalidOutcome(f"{name} {value} is not a finite number of at least 0")
-        for name in ("input_tokens", "cached_tokens", "output_tokens"):
+        for name in ("n_trials", "input_tokens", "cached_tokens", "output_tokens"):
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise InvalidOutcome(f"{name} {value} is negative")
+        for name, most in LARGEST.items():
+            value = getattr(self, name)
+            if value is not None and value > most:
+                raise InvalidOutcome(f"{name} {value} is larger than {most:,}, which no execution comes near")
 
     @property
     def key(self) -> tuple[str, str, str, str, str, str, str]:

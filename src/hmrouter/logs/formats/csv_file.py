@@ -11,6 +11,7 @@ from hmrouter.logs.base import Request, problem, shown
 from hmrouter.logs.csv_dialect import dialect_of, looks_like_a_table
 from hmrouter.logs.encodings import open_utf8, text_head
 from hmrouter.logs.files import CELL_LIMIT, CELL_TOO_LONG, RECORD_LIMIT, Lines
+from hmrouter.logs.spreadsheet import unguarded
 from hmrouter.logs.table import Origin, Row, TableReader, outcomes, wrong_width
 from hmrouter.types import Outcome
 
@@ -71,7 +72,7 @@ def csv_rows(path: Path, request: Request | None = None) -> Iterator[Row]:
                 elif request is None and len(cells) != len(header):
                     raise problem(path, wrong_width(cells, header), at=f"line {begin}")
                 else:
-                    yield begin, header, cells
+                    yield begin, header, unguarded(header, cells)
                 begin = table.line_num + 1
         except csv.Error as error:
             raise problem(path, f"not valid CSV: {error}", at=f"line {begin}") from None

@@ -19,7 +19,6 @@ one of the two above it (`tasks/t1` beside `jobs/demo`); a path that leads out o
 from __future__ import annotations
 
 import os.path
-import re
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -218,7 +217,19 @@ def _get(record: Record, key: str) -> Any:
 
 
 def _fits(written: str, name: str) -> bool:
-    return re.fullmatch(".+".join(re.escape(part) for part in written.split(REDACTED)), name) is not None
+    """Whether a name is what was written, with some text in each gap."""
+    first, *rest = written.split(REDACTED)
+    if not rest:
+        return written == name
+    if not name.startswith(first):
+        return False
+    *middle, last = rest
+    at = len(first)
+    for part in middle:  # each as early as it can be, which leaves the most room for the others
+        at = name.find(part, at + 1) + len(part)
+        if at < len(part):
+            return False
+    return name.endswith(last) and len(name) - len(last) > at
 
 
 def _part(record: Record, key: str) -> Record:

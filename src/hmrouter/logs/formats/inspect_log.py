@@ -185,7 +185,7 @@ def _text(given: Any) -> str:
         content = coerce.meta(message, "input").get("content")
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
         texts += [coerce.text(part.get("text"), "input") for part in parts if isinstance(part, dict)]
-    return "\n\n".join(text for text in texts if text)
+    return coerce.text("\n\n".join(text for text in texts if text), "input")
 
 
 def _place(sample: Any, place: int) -> str:
