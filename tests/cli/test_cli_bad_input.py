@@ -24,7 +24,7 @@ MANY = b"".join(b"t%d,m,h,1\n" % i for i in range(5000))  # more than one batch 
 LOGS = {
     "score 1.7": (HEADER + b"a,m,h,1.7\n", ("line 2", "score 1.7 is outside 0 to 1")),
     "score 1.7 late": (HEADER + MANY + b"a,m,h,1.7\n", ("line 5002", "score 1.7 is outside 0 to 1")),
-    "score yes": (HEADER + b"a,m,h,yes\n", ("line 2", "score 'yes' is not a number from 0 to 1")),
+    "score maybe": (HEADER + b"a,m,h,maybe\n", ("line 2", "score 'maybe' is not a number from 0 to 1")),
     "missing column": (b"task,model,score\na,m,1\n", ("no column for harness", "found task, model, score", "expected")),
     "duplicate header": (b"task,model,harness,score,score\na,m,h,1,1\n", ("column 'score' appears twice",)),
     "binary file": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), ("no known log format recognised; known are",)),
@@ -53,11 +53,11 @@ def test_a_bad_first_log_makes_no_store(tmp_path: Path, refused: Refused) -> Non
 
 def test_logs_before_a_bad_one_are_kept(folder: Path, inside: Cli) -> None:
     (folder / "good.csv").write_bytes(HEADER + b"new,m,h,1\n")
-    (folder / "bad.csv").write_bytes(LOGS["score yes"][0])
+    (folder / "bad.csv").write_bytes(LOGS["score maybe"][0])
     done = inside("import", "good.csv", "bad.csv")
     assert done.returncode == 1
     assert done.stdout.startswith("good.csv: 1 outcome, 1 new")
-    assert "bad.csv line 2: score 'yes'" in done.stderr
+    assert "bad.csv line 2: score 'maybe'" in done.stderr
     assert "1 outcome, 0 new" in inside("import", "good.csv").stdout
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import shlex
 import subprocess
 import sys
 import zipfile
@@ -34,7 +33,7 @@ BAD = """\
 task,model,harness,score
 a,gpt-5,codex,1.7
 b,gpt-5,codex,1
-c,gpt-5,codex,yes
+c,gpt-5,codex,maybe
 d,gpt-5,codex,1.7
 """
 
@@ -69,29 +68,6 @@ def test_a_person_gets_a_summary(tmp_path: Path, logs: Path, inside: Cli) -> Non
     assert "Next" not in again.stdout  # nothing new, nothing to do
 
 
-def test_rows_that_would_count_twice_are_said_to(tmp_path: Path, inside: Cli) -> None:
-    rows = "task,model,harness,score\nt1,gpt-5,codex,1\n"
-    (tmp_path / "runs.csv").write_text(rows)
-    assert "count twice" not in inside("import", "runs.csv").stderr
-    assert "count twice" not in inside("import", "runs.csv").stderr  # nothing is new
-    (tmp_path / "copy of runs.csv").write_text(rows)
-    said = inside("import", "copy of runs.csv").stderr
-    assert "note: copy of runs holds what was imported as runs, so its outcomes count twice; undo it with: " in said
-    undo = said.rstrip().rpartition("undo it with: hmrouter ")[2]
-    assert inside(*shlex.split(undo), "--yes").returncode == 0
-    (tmp_path / "runs.csv").write_text(rows + "t2,gpt-5,codex,0\n")
-    said = inside("import", "runs.csv").stderr
-    assert "note: runs was imported before with other content: rows that stand in both count twice" in said
-    (tmp_path / "named.csv").write_text("task,model,harness,score,run\nt1,gpt-5,codex,1,monday\n")
-    inside("import", "named.csv")
-    with (tmp_path / "named.csv").open("a") as file:
-        file.write("t1,gpt-5,codex,1,tuesday\n")
-    assert "count twice" not in inside("import", "named.csv").stderr
-    for name in ("a.csv", "b.csv"):
-        (tmp_path / name).write_text(rows.replace("t1", "t9"))
-    assert inside("import", "a.csv", "b.csv").stderr.count("b holds what was imported as a,") == 1
-
-
 def test_tokens_become_dollars(tmp_path: Path, logs: Path, inside: Cli) -> None:
     inside("import", "logs/good.csv")
     by_route = {str(o.route): o for o in kept(tmp_path) if o.task.id == "a"}
@@ -108,6 +84,7 @@ def test_the_document_has_everything(tmp_path: Path, logs: Path, inside: Cli) ->
     (good,) = report["imported"]
     assert good == {
         "path": "logs/good.csv", "format": "csv", "outcomes": 3, "new": 3, "known": 0, "differing": 0,
+        "replaced": 0, "changes": [], "known_as": [], "alike": [],
         "tasks": 2, "routes": 2, "models": 2, "harnesses": 2, "cells": 3, "density": 0.75,
         "cost": {"reported": 1, "from_tokens": 1, "unknown": 1}, "statuses": {"infra_error": 1, "ok": 2},
         "refused": 0, "reasons": [],
@@ -116,7 +93,7 @@ def test_the_document_has_everything(tmp_path: Path, logs: Path, inside: Cli) ->
     assert (bad["path"], bad["format"], bad["refused"]) == ("logs/bad.csv", "csv", 3)
     assert bad["reasons"] == [
         {"reason": "score 1.7 is outside 0 to 1", "records": 2, "first": ["line 2", "line 5"]},
-        {"reason": "score 'yes' is not a number from 0 to 1", "records": 1, "first": ["line 4"]},
+        {"reason": "score 'maybe' is not a number from 0 to 1", "records": 1, "first": ["line 4"]},
     ]
     assert report["read"]["outcomes"] == 3
     assert report["store"]["outcomes"] == 3
@@ -130,7 +107,7 @@ def test_a_refused_log_does_not_undo_the_others(tmp_path: Path, logs: Path, insi
     assert done.stdout.startswith("logs/good.csv: 3 outcomes, 3 new")
     nowhere, bad, count = done.stderr.splitlines()
     assert nowhere == "error: nowhere.csv: does not exist; give a log, an archive or a folder of logs that is there"
-    assert bad.startswith("error: logs/bad.csv line 2: score 1.7 is outside 0 to 1; logs/bad.csv line 4: score 'yes'")
+    assert bad.startswith("error: logs/bad.csv line 2: score 1.7 is outside 0 to 1; logs/bad.csv line 4: score 'maybe'")
     assert bad.endswith(" (3 bad records); --skip-bad imports the rest")
     assert count == "error: 2 of 3 logs were refused"
     assert len(kept(tmp_path)) == 3
@@ -147,7 +124,7 @@ def test_skip_bad_imports_the_rest_and_keeps_what_it_left_out(tmp_path: Path, lo
     assert done.stdout.splitlines()[:3] == [
         "logs/bad.csv: 1 outcome, 1 new, 3 refused (csv: 1 task on 1 route, 100.0% of the grid)",
         "  refused 2: score 1.7 is outside 0 to 1 (line 2, line 5)",
-        "  refused 1: score 'yes' is not a number from 0 to 1 (line 4)",
+        "  refused 1: score 'maybe' is not a number from 0 to 1 (line 4)",
     ]
     assert done.stderr == "note: the refused records are in refused.jsonl\n"
     rows = [json.loads(line) for line in (tmp_path / "refused.jsonl").read_text().splitlines()]
@@ -232,7 +209,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, logs: Path, inside: Cli) -> No
     before = kept(tmp_path)
     (logs / "good.csv").write_text(GOOD.replace("b,Do", "c,Do"))
     report = json.loads(inside("import", "logs/good.csv", "--dry-run", "--json").stdout)
-    assert (report["dry_run"], report["imported"][0]["new"], report["store"]) == (True, 3, None)
+    assert (report["dry_run"], report["imported"][0]["new"], report["store"]) == (True, 1, None)
     assert kept(tmp_path) == before
 
 
@@ -243,7 +220,10 @@ def test_known_outcomes_that_say_something_else_are_told(tmp_path: Path, inside:
     (tmp_path / "runs.csv").write_text(header + "a,gpt-5,codex,0,r1\nb,gpt-5,codex,1,r1\n")
     done = inside("import", "runs.csv")
     assert done.returncode == 0
-    assert done.stderr.startswith("warning: 1 outcome in the store already with other values; the first stays.")
+    assert done.stderr.startswith(
+        "warning: runs.csv: 1 outcome in the store already with other values, and these stay: "
+        "a on codex:gpt-5: score 1 -> 0. To take the new ones: --replace"
+    )
     assert {o.task.id: o.score for o in kept(tmp_path)} == {"a": 1.0, "b": 1.0}
 
 

@@ -55,6 +55,7 @@ def test_the_document(store: OutcomeStore, inside: Cli, tmp_path: Path) -> None:
     assert list(report) == ["schema", "models", "harnesses"]
     assert report["models"][0] == {
         "name": "kimi-2-5", "outcomes": 3, "known": True, "merged_into": None, "looks_like": ["kimi-k2-5"],
+        "spelled": [],
     }  # fmt: skip
     assert [row["known"] for row in report["models"]] == [True, True, True]
 

@@ -24,7 +24,6 @@ WIDE = HEADER + b",cost,n_trials,input_tokens,status,when,cost_is_route_mean,met
 
 CSV = {
     "score 1.7": (HEADER + b"\nt,m,h,1\nt,m,h,1.7\n", "line 3: score 1.7 is outside 0 to 1"),
-    "score yes": (HEADER + b"\nt,m,h,yes\n", "line 2: score 'yes' is not a number from 0 to 1"),
     "score nan": (HEADER + b"\nt,m,h,nan\n", "line 2: score nan is outside 0 to 1"),
     "score missing": (HEADER + b"\nt,m,h,\n", "line 2: score is missing"),
     "task missing": (HEADER + b"\n ,m,h,1\n", "line 2: task id is empty"),
@@ -35,18 +34,6 @@ CSV = {
         HEADER + b"\n" + "\u4fee".encode() * 400 + b",m,h,1\n",
         "has 1200 bytes; the limit is 1000",
     ),
-    "negative cost": (WIDE + b"-1,,,,,,\n", "line 2: cost -1.0 is not a finite number of at least 0"),
-    "infinite cost": (WIDE + b"1e999,,,,,,\n", "line 2: cost inf is not a finite number"),
-    "cost in words": (WIDE + b"cheap,,,,,,\n", "line 2: cost 'cheap' is not a number"),
-    "half a trial": (WIDE + b",1.5,,,,,\n", "line 2: n_trials '1.5' is not a whole number"),
-    "negative trials": (WIDE + b",-1,,,,,\n", "line 2: n_trials -1 is negative"),
-    "huge tokens": (WIDE + b",,9223372036854775808,,,,\n", "line 2: input_tokens 9223372036854775808 is larger than"),
-    "unknown status": (WIDE + b",,,fine,,,\n", "status 'fine' is not known; choose from ok, infra_error, unknown"),
-    "unknown time": (WIDE + b",,,,yesterday,,\n", "line 2: when 'yesterday' is not an ISO 8601 time"),
-    "time out of range": (WIDE + b",,,,0001-01-01T00:00:00+23:00,,\n", "line 2: when 0001-01-01 00:00:00+23:00 is out"),
-    "neither true nor false": (WIDE + b",,,,,maybe,\n", "cost_is_route_mean 'maybe' is neither true nor false"),
-    "meta is a list": (WIDE + b",,,,,,[1]\n", "line 2: meta is a JSON array, and an object {...} is expected"),
-    "meta is no JSON": (WIDE + b",,,,,,{\n", "line 2: meta is not valid JSON"),
     "not a route": (b"task,route,score\nt,codex,1\n", "line 2: 'codex' is not a route; write harness:model"),
     "missing column": (
         b"task,model,points\nt,m,1\n",
@@ -78,22 +65,14 @@ JSONL = {
     "bad JSON": (OK + b'{"task": "t", \n', "line 2: the line is not valid JSON"),
     "not an object": (OK + b"[1, 2]\n", "line 2: the line is a JSON array, and an object {...} is expected"),
     "score 1.7": (OK + b'\n{"route": "h:m", "task": "t", "score": 1.7}\n', "line 3: score 1.7 is outside 0 to 1"),
-    "score yes": (b'{"route": "h:m", "task": "t", "score": "yes"}', "line 1: score 'yes' is not a number from 0 to 1"),
     "score a list": (b'{"route": "h:m", "task": "t", "score": [1]}', "line 1: score [1] is not a number from 0 to 1"),
     "score NaN": (b'{"route": "h:m", "task": "t", "score": NaN}', "line 1: score nan is outside 0 to 1"),
     "score null": (b'{"route": "h:m", "task": "t", "score": null}', "line 1: score is missing"),
-    "cost true": (b'{"route": "h:m", "task": "t", "score": 1, "cost": true}', "line 1: cost True is not a number"),
-    "huge cost": (
-        b'{"route": "h:m", "task": "t", "score": 1, "cost": 1' + b"0" * 400 + b"}",
-        "line 1: cost inf is not",
-    ),
     "endless integer": (
         b'{"route": "h:m", "task": "t", "score": 1' + b"0" * 5000 + b"}",
         "line 1: the line is not valid",
     ),
     "task a list": (b'{"route": "h:m", "task": ["t"], "score": 1}', "line 1: task ['t'] is not text"),
-    "text a number": (b'{"route": "h:m", "task": "t", "score": 1, "text": 5}', "line 1: text 5 is not text"),
-    "meta a number": (b'{"route": "h:m", "task": "t", "score": 1, "meta": 5}', "line 1: meta 5 is not a JSON object"),
     "missing key": (OK + b'{"task": "t", "score": 1}', "line 2: no column for model, harness; found task, score"),
     "key twice": (b'{"route": "h:m", "task": "t", "score": 1, "score": 0}', "key 'score' appears twice"),
     "half a surrogate pair": (b'{"route": "h:m", "task": "\\ud800", "score": 1}', "half of a surrogate pair"),
@@ -136,11 +115,7 @@ def test_bad_jsonl(tmp_path: Path, content: bytes, expected: str, packed: bool) 
 LATIN = "task,model,harness,score\nt,m,h,1\ncaf\u00e9,m,h,1\n".encode("latin-1")
 SNIFFED = {
     "mixed encodings": (GOOD + LATIN.splitlines()[2], "line 3: byte 4 (0xe9) is not valid UTF-8; convert the file"),
-    "UTF-16": (GOOD.decode().encode("utf-16"), "it is binary data or UTF-16 text, and UTF-8 is expected"),
     "UTF-32": (OK.decode().encode("utf-32"), "it is binary data or UTF-16 text, and UTF-8 is expected"),
-    "NaN cost": (WIDE + b"nan,,,,,,\n", "line 2: cost nan is not a finite number of at least 0"),
-    "negative cost": (OK.replace(b"1}", b'1, "cost": -1}'), "line 1: cost -1.0 is not a finite number of at least 0"),
-    "minus infinity": (OK.replace(b"1}", b'1, "cost": -Infinity}'), "line 1: cost -inf is not a finite number"),
     "lone surrogate": (OK + OK.replace(b'"t"', b'"\\udc80"'), "line 2: the line holds half of a surrogate pair"),
     "surrogate in bytes": (OK + OK.replace(b'"t"', b'"\xed\xa0\x80"'), "line 2: byte 11 (0xed) is not valid UTF-8"),
     "deep JSON line": (OK + b'{"meta": ' + b'{"a": ' * 50_000 + b"}", "line 2: the line is nested too deeply"),
@@ -173,7 +148,7 @@ def test_a_long_value_does_not_flood_the_message(tmp_path: Path) -> None:
     log = tmp_path / "runs.csv"
     log.write_bytes(HEADER + b'\nt,m,h,"' + b"line\n" * 50_000 + b'"\n')
     assert "line 2: score 'line" in message_of(log)
-    log.write_bytes(b",".join(b"column%d" % i for i in range(5000)) + b"\n" + b"," * 4999)
+    log.write_bytes(b",".join(b"column%d" % i for i in range(5000)) + b"\nx" + b"," * 4999)
     assert "and 4988 more; expected" in message_of(log)
 
 

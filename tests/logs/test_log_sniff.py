@@ -64,7 +64,7 @@ def test_nothing_recognised(tmp_path: Path, content: bytes) -> None:
     [
         ('{\n  "runs": [],\n  "colour": "red"\n}', "; it is a JSON document with runs, colour"),
         ('{"runs": [\n1, 2]}', "; it is a JSON document with runs"),
-        ('[{"task": "t", "score": 1}]', ""),
+        ("[1, 2]", ""),
         ("<html><body>a, b</body></html>", ""),
     ],
 )

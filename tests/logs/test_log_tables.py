@@ -28,8 +28,8 @@ def test_the_four_required_columns_are_enough(tmp_path: Path) -> None:
     assert (outcome.task.id, outcome.task.suite, outcome.task.text) == ("t1", "default", "")
     assert outcome.route == Route("gpt-5", "codex")
     assert (outcome.score, outcome.n_trials, outcome.status, outcome.cost) == (0.5, 1, Status.OK, None)
-    assert (outcome.source, outcome.trial) == ("runs", "0")
-    assert len(outcome.run) == 16
+    assert (outcome.source, outcome.source_is_file, outcome.trial) == ("runs", True, f"{outcome.content}.0")
+    assert outcome.run.startswith("content:")
 
 
 def test_every_field_of_an_outcome_has_a_column(tmp_path: Path) -> None:
@@ -102,19 +102,20 @@ def test_only_a_row_of_an_export_means_its_empty_cells(tmp_path: Path) -> None:
     log = write(tmp_path / "a.csv", header, "t,GPT-5,h,1,,,,,1", "t,GPT-5,h,1,,,,,")
     exported, plain = read_logs(log, notes=notes)
     assert exported.key == ("", "", "", "t", "GPT-5", "h", "")
-    assert plain.key == ("default", "a", plain.run, "t", "gpt-5", "h", "0")
-    assert plain.run
+    assert plain.key == ("default", "a", plain.run, "t", "GPT-5", "h", f"{plain.content}.0")
+    assert str(plain.route) == "h:gpt-5"
+    assert plain.run.startswith("content:")
     assert notes.ignored_columns == {}
     # Somebody took a column out: it is a table like any other.
     (cut,) = read_logs(write(tmp_path / "a.csv", "task,route,score,hmrouter_export", "t,h:GPT-5,1,1"), notes=notes)
-    assert (str(cut.route), cut.source, cut.trial) == ("h:gpt-5", "a", "0")
+    assert (str(cut.route), cut.source, cut.trial) == ("h:gpt-5", "a", f"{cut.content}.0")
     assert notes.ignored_columns == {str(tmp_path / "a.csv"): {"hmrouter_export"}}
 
 
 def test_repeated_trials_stay_apart(tmp_path: Path) -> None:
     log = write(tmp_path / "a.csv", HEADER, "t,m,h,1", "t,m,h,0", "u,m,h,0", "t,m,h,1")
     found = list(read_logs(log))
-    assert [outcome.trial for outcome in found] == ["0", "1", "0", "2"]
+    assert [outcome.trial.partition(".")[2] for outcome in found] == ["0", "0", "0", "1"]  # among identical rows
     assert len({outcome.key for outcome in found}) == 4
 
 

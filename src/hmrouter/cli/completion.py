@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 FORMATS = (
     "benchmark", "harbor", "terminal-bench", "inspect", "openhands-index", "openhands-output", "swebench-report",
-    "swebench-site", "hal-site", "hal-upload", "workspace-bench", "parquet", "jsonl", "csv",
+    "swebench-site", "hal-site", "hal-upload", "workspace-bench", "parquet", "json", "jsonl", "csv",
 )  # fmt: skip
 SCORERS = ("component_average", "component_only", "fixed", "hm", "knn", "random", "safe", "safe_alone")
 EMBEDDERS = ("lsa", "openai", "sentence-transformers")

@@ -18,13 +18,26 @@ from hmrouter.features.cache import embed_cached
 from hmrouter.logs import Log, Notes, Refusals, Request, find_logs
 from hmrouter.logs.base import shown
 from hmrouter.names.prices import with_token_cost
-from hmrouter.store import OutcomeStore
+from hmrouter.store import Import, OutcomeStore
 from hmrouter.types import text_hash
 
 EMBEDDED_AT_A_TIME = 512
 """Texts that the embedder is given at a time."""
 REMEMBERED = 50_000
 """Texts whose vectors are not asked for again while a log is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a command imports its logs."""
+
+    dry_run: bool = False
+    skip_bad: bool = False
+    keep_text: bool = True
+    replace: bool = False
+    """Outcomes known with other values take those of the log."""
+    names_given: bool = False
+    """The names are a person's: they hold for what is stored, too."""
 
 
 @dataclass
@@ -34,9 +47,9 @@ class ImportJob:
     kept: OutcomeStore
     rows: RefusedRows
     request: Request
-    dry_run: bool
-    skip_bad: bool
-    keep_text: bool
+    manner: Manner
+    of: Import | None
+    """What the store calls the command, to undo it as a whole."""
     embedder: Embedder | None
 
     def run(self, path: Path, format: str) -> Generator[LogReport, None, None]:
@@ -53,17 +66,21 @@ class ImportJob:
                 yield self._part(part)
 
     def _part(self, part: Log) -> LogReport:
-        refusals = Refusals(skip=self.skip_bad, keep=self.rows.add, words=in_words)
+        how = self.manner
+        refusals = Refusals(skip=how.skip_bad, keep=self.rows.add, words=in_words)
         log = LogReport(part.name, part.reader.name, Tally(), refusals)
         request = replace(self.request, refusals=refusals)
         try:
             outcomes = log.tally.watch(map(with_token_cost, part.read(request)))
             with self.rows.of_one_log(), progress(f"importing {part.name}", "outcomes") as show:
-                log.added = self.kept.add(outcomes, _counter(show), dry_run=self.dry_run, keep_text=self.keep_text)
+                log.added = self.kept.add(
+                    outcomes, _counter(show), dry_run=how.dry_run, keep_text=how.keep_text, replace=how.replace,
+                    names_given=how.names_given, of=self.of,
+                )  # fmt: skip
         except (InputError, MissingExtra) as error:
             log.error = _told(part.name, error)
             return log
-        if self.embedder is not None and not self.dry_run:
+        if self.embedder is not None and not how.dry_run:
             _keep_vectors(part, request, self.embedder, self.kept)
         return log
 

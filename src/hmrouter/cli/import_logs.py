@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import uuid
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hmrouter.cli.completion import FORMATS, formats
-from hmrouter.cli.import_repeats import repeats
+from hmrouter.cli.import_changes import ask_to_replace, change_lines
 from hmrouter.cli.import_summary import ImportReport, LogReport
 from hmrouter.cli.names import NamesFile
 from hmrouter.cli.output import DEFAULT_STORE, Json, Store, echo, print_json, say
 from hmrouter.cli.probe import ORDERS
 from hmrouter.cli.refused_rows import RefusedRows
-from hmrouter.errors import HMRouterError, LogError, UsageError
+from hmrouter.errors import LogError, UsageError
 
 if TYPE_CHECKING:
     from hmrouter.features.base import Embedder
@@ -57,6 +58,13 @@ def import_logs(
         str | None,
         typer.Option("--pattern", help="Finds `(?P<model>...)` and `(?P<harness>...)` in the name of such a log."),
     ] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", help="The run of logs that do not name it: other executions of known tasks.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Outcomes known with other values take those of the log; asks first.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before --replace.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be imported.")] = False,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave bad records out instead of refusing their log.")
@@ -74,21 +82,23 @@ def import_logs(
     """Read execution logs and add their outcomes to the store.
 
     What each path holds is recognised by its content; folders and archives are searched. Importing the same log again
-    adds nothing. A log is taken whole or not at all: one with a bad record is refused, with the line numbers, and the
-    others go on.
+    adds nothing, also when it was renamed or other names are given; one that has grown adds what is new. A log is taken
+    whole or not at all: one with a bad record is refused, with the line numbers, and the others go on. `hmrouter store
+    undo` takes the last import back.
 
     Example: `hmrouter import jobs/ runs.csv.gz --dry-run`
     Example: `hmrouter import runs.csv --map task=instance_id,score=resolved`
     """
-    from hmrouter.cli.import_job import ImportJob
+    from hmrouter.cli.import_job import ImportJob, Manner
+    from hmrouter.cli.stored_names import names_of
     from hmrouter.logs import Request, check_suite
     from hmrouter.logs.fields import check_mapping
     from hmrouter.names import Names
-    from hmrouter.store import OutcomeStore
+    from hmrouter.store import Import, OutcomeStore
 
     request = Request(
-        suite, Names.from_toml(aliases) if aliases else Names(), _mapping(columns),
-        model=model, harness=harness, family=family, pattern=_compiled(pattern),
+        suite, Names.from_toml(aliases) if aliases else names_of(store), _mapping(columns),
+        model=model, harness=harness, run=run, family=family, pattern=_compiled(pattern),
     )  # fmt: skip
     check_mapping(request.mapping)
     for path in paths:
@@ -96,9 +106,12 @@ def import_logs(
             check_suite(path, suite, format, request.mapping)
     vectors = _embedder(embedder) if embedder is not None else None
     report = ImportReport(request.names, request.notes, dry_run)
-    before, again = set() if dry_run else _known_runs(store), list[str]()
+    manner = Manner(dry_run, skip_bad, keep_text=not no_text, replace=replace, names_given=aliases is not None)
+    this = Import(uuid.uuid4().hex, " ".join(map(str, paths)))
     with OutcomeStore(store) as kept, RefusedRows(None if dry_run or not skip_bad else refused) as rows:
-        job = ImportJob(kept, rows, request, dry_run, skip_bad, keep_text=not no_text, embedder=vectors)
+        if replace and not yes and not dry_run:
+            ask_to_replace(kept, paths, format, request, manner)
+        job = ImportJob(kept, rows, request, manner, this, embedder=vectors)
         for path in paths:
             with closing(job.run(path, format)) as logs:
                 for log in logs:
@@ -107,8 +120,7 @@ def import_logs(
         report.refused_file = rows.finish()
         if report.imported and not dry_run:
             report.store = kept.summary()
-            again = list(repeats(before, kept.run_keys()))
-    for remark in (*report.remarks(), *(f"note: {said}" for said in again)) if report.imported else ():
+    for remark in report.remarks() if report.imported else ():
         say(remark)
     if as_json:
         print_json("import", report.to_dict())
@@ -127,15 +139,6 @@ def import_logs(
         if len(report.logs) > 1:
             say(f"error: {len(report.refused):,} of {len(report.logs):,} logs were refused")
         raise typer.Exit(1)
-
-
-def _known_runs(store: str) -> set[tuple[str, str]]:
-    """Return source and run of everything in the store; nothing where there is no store yet, which is not made here."""
-    from hmrouter.store import OutcomeStore
-
-    with suppress(HMRouterError), OutcomeStore(store, create=False) as kept:
-        return kept.run_keys()
-    return set()
 
 
 def _embedder(name: str) -> Embedder:
@@ -176,6 +179,8 @@ def _tell(log: LogReport, as_json: bool) -> None:
         say(f"error: {log.error}{'' if there else '; give a log, an archive or a folder of logs that is there'}")
     elif not as_json:
         echo(log.line())
+        for line in change_lines(log.added) if log.added.replaced else ():
+            echo(f"  {line}")
         for reason, n, places in log.reasons():
             echo(f"  refused {n:,}: {reason}{f' ({_places(places, n)})' if places else ''}")
 

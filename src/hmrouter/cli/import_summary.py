@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hmrouter.cli.import_changes import change_lines
 from hmrouter.cli.output import percent
 from hmrouter.cli.words import counted
 from hmrouter.types import Outcome, Route
@@ -14,7 +15,7 @@ from hmrouter.types import Outcome, Route
 if TYPE_CHECKING:
     from hmrouter.logs import Notes, Refusals
     from hmrouter.names import Names
-    from hmrouter.store import AddReport, Summary
+    from hmrouter.store import AddReport, Change, Summary
 
 SHOWN = 8
 """How many items of a list are shown; the JSON document has all."""
@@ -90,6 +91,7 @@ class LogReport:
         assert added is not None, "a refused log has an error, not a line"
         parts = [counted(added.new + added.known, "outcome"), f"{added.new:,} new"]
         parts += [f"{added.known:,} known already"] * bool(added.known)
+        parts += [f"{added.replaced:,} replaced"] * bool(added.replaced)
         parts += [f"{self.refusals.count:,} refused"] * bool(self.refusals.count)
         grid = ""
         if added.cells:  # else every record of it was refused
@@ -110,7 +112,13 @@ class LogReport:
         if (added := self.added) is not None:
             out |= {
                 "outcomes": added.new + added.known, "new": added.new, "known": added.known,
-                "differing": added.differing, "tasks": added.tasks, "cells": added.cells,
+                "differing": added.differing, "replaced": added.replaced,
+                "changes": [
+                    {"task": c.task.id, "suite": c.task.suite, "route": str(c.route), **_both(c)} for c in added.changes
+                ],
+                "known_as": list(added.known_as),
+                "alike": [{"source": a.source, "same": a.same, "differing": a.differing} for a in added.alike],
+                "tasks": added.tasks, "cells": added.cells,
                 "density": density(added.cells, added.tasks, added.routes), **self.tally.to_dict(),
             }  # fmt: skip
         else:
@@ -198,11 +206,8 @@ class ImportReport:
     def remarks(self) -> Iterator[str]:
         """List the warnings and notes: no errors, but a person should see them."""
         notes = self.notes
-        if differing := sum(log.added.differing for log in self.imported if log.added):
-            yield (
-                f"warning: {counted(differing, 'outcome')} in the store already with other values; the first stays. "
-                "To take the new ones: hmrouter store forget RUN, then import again"
-            )
+        for log in self.imported:
+            yield from _repeats(log)
         for kind, new in self.new_names.items():
             if new:
                 yield f"note: {kind} not in the table of known names, kept as they are: {some(new)}"
@@ -220,6 +225,34 @@ class ImportReport:
             yield f"note: {remark}{f' ({n:,} times)' if n > 1 else ''}"
         if self.refused_file is not None:
             yield f"note: the refused records are in {self.refused_file}"
+
+
+def _repeats(log: LogReport) -> Iterator[str]:
+    """Say which outcomes of a log are known by another name or with other values, and what it resembles."""
+    added = log.added
+    assert added is not None, "a refused log has no outcomes"
+    if added.known_as:
+        yield (
+            f"note: {log.path} was imported as {some(list(added.known_as))} before: its rows are known by what they "
+            "say. If they are other executions: --run NAME"
+        )
+    if added.differing > added.replaced:
+        changes = "; ".join(change_lines(added))
+        yield (
+            f"warning: {log.path}: {counted(added.differing, 'outcome')} in the store already with other values, and "
+            f"these stay: {changes}. To take the new ones: --replace; if they are other executions: --run NAME"
+        )
+    for alike in added.alike:
+        yield (
+            f"note: {log.path} resembles {alike.source} ({alike.same:,} rows identical, {alike.differing:,} not) and "
+            "counts as other executions. If it is that file corrected: hmrouter store undo, then import with --replace"
+        )
+
+
+def _both(change: Change) -> dict[str, Any]:
+    """Return the values that differ, for `--json`."""
+    values = change.values.items()
+    return {"kept": {name: old for name, (old, _) in values}, "given": {name: new for name, (_, new) in values}}
 
 
 def some(items: list[str]) -> str:

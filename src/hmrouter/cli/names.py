@@ -29,7 +29,7 @@ NamesFile = Annotated[
     typer.Option("--names", help="TOML file with your own names of models and harnesses.", envvar="HMROUTER_NAMES"),
 ]
 SHOWN = 3
-"""How many look-alikes a row of the table shows."""
+"""How many look-alikes and spellings a row of the table shows."""
 
 
 class Kind(StrEnum):
@@ -53,6 +53,8 @@ class NameRow:
     merged_into: str | None
     looks_like: list[str]
     """Names in the store, and for a new name also known ones, that may be the same thing; nearest first."""
+    spelled: list[str]
+    """How logs spell it otherwise."""
 
 
 @app.callback()
@@ -73,10 +75,14 @@ def show(
     with OutcomeStore(store, create=False) as kept:
         stored = kept.names()
         merges = kept.merges()
+        spelled = kept.spellings()
     rows = {
-        kind: name_rows(stored[kind], known_names(names, kind), {m.name: m.into for m in merges if m.kind == kind})
+        kind: name_rows(
+            stored[kind], known_names(names, kind), {m.name: m.into for m in merges if m.kind == kind},
+            [(each.name, each.spelling) for each in spelled if each.kind == kind],
+        )
         for kind in Kind
-    }
+    }  # fmt: skip
     if as_json:
         print_json("names", {
             "models": [asdict(row) for row in rows[Kind.MODEL]],
@@ -88,6 +94,33 @@ def show(
     out.print(_table("Harnesses", rows[Kind.HARNESS]))
     if any(row.looks_like for kind in Kind for row in rows[kind]):
         echo("To count two as one: hmrouter names merge model|harness OLD NEW; it can be undone with split.")
+
+
+@app.command("apply")
+def apply_names(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="TOML file with your own names of models and harnesses.")],
+    store: Store = DEFAULT_STORE,
+    as_json: Json = False,
+) -> None:
+    """Read all that was ever imported by the names of a file, as if it had been given to every import.
+
+    Example: `hmrouter names apply our-names.toml`
+    Example: `hmrouter names apply our-names.toml --store sqlite:///runs.db`
+    """
+    from hmrouter.names import Names
+    from hmrouter.store import OutcomeStore
+
+    names = Names.from_toml(file)
+    with OutcomeStore(_address(context, store), create=False) as kept:
+        changes = kept.apply_names(names)
+    if as_json:
+        changed = [{"kind": n.kind, "spelling": n.spelling, "was": old.name, "name": n.name} for old, n in changes]
+        print_json("names-apply", {"changed": changed})
+        return
+    for old, new in changes:
+        echo(f"{new.kind.capitalize()} {new.spelling!r} was {old.name!r} and is {new.name!r} now.")
+    echo("Next: hmrouter train" if changes else "Every name is as it was.")
 
 
 @app.command()
@@ -149,7 +182,12 @@ def known_names(names: Names, kind: str) -> Collection[str]:
     return names.known_models if kind == Kind.MODEL else names.known_harnesses
 
 
-def name_rows(stored: Mapping[str, int], known: Collection[str], merged: Mapping[str, str]) -> list[NameRow]:
+def name_rows(
+    stored: Mapping[str, int],
+    known: Collection[str],
+    merged: Mapping[str, str],
+    spellings: Collection[tuple[str, str]] = (),
+) -> list[NameRow]:
     """Describe each stored name in a row; a name that is merged already resembles nothing any more.
 
     >>> [(row.name, row.looks_like) for row in name_rows({"codex": 9, "open-hand": 1}, ["codex", "openhands"], {})]
@@ -163,20 +201,28 @@ def name_rows(stored: Mapping[str, int], known: Collection[str], merged: Mapping
     for name, others in look_alikes([name for name in own if name not in known], known).items():
         alike[name] = [*others, *(other for other in alike.get(name, []) if other not in others)]
     return [
-        NameRow(name, outcomes, name in known, merged.get(name), alike.get(name, []))
+        NameRow(
+            name, outcomes, name in known, merged.get(name), alike.get(name, []),
+            [spelling for of, spelling in spellings if of == name != spelling],
+        )
         for name, outcomes in sorted(stored.items())
-    ]
+    ]  # fmt: skip
 
 
 def _table(title: str, rows: list[NameRow]) -> Table:
-    out = table(title, "name", "outcomes", "table", "merged into", "looks like")
+    spelled = ["spelled"] * any(row.spelled for row in rows)
+    out = table(title, "name", "outcomes", "table", "merged into", "looks like", *spelled)
     for column in out.columns[2:]:
         column.justify = "left"
     for row in rows:
-        more = f" and {len(row.looks_like) - SHOWN} more" if len(row.looks_like) > SHOWN else ""
-        alike = ", ".join(row.looks_like[:SHOWN]) + more
-        out.add_row(row.name, f"{row.outcomes:,}", "known" if row.known else "new", row.merged_into or "", alike)
+        known = "known" if row.known else "new"
+        others = [_some(row.spelled)] * len(spelled)
+        out.add_row(row.name, f"{row.outcomes:,}", known, row.merged_into or "", _some(row.looks_like), *others)
     return out
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def _address(context: typer.Context, store: str) -> str:

@@ -18,6 +18,7 @@ SCHEMAS: dict[str, int] = {
     "history-remove": 1,
     "import": 1,
     "names": 1,
+    "names-apply": 1,
     "names-merge": 1,
     "names-split": 1,
     "plan": 1,
@@ -29,6 +30,7 @@ SCHEMAS: dict[str, int] = {
     "store-forget": 1,
     "store-set": 1,
     "store-status": 1,
+    "store-undo": 1,
     "store-vacuum": 1,
     "train": 1,
 }

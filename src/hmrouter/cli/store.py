@@ -19,7 +19,7 @@ from hmrouter.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hmrouter.store import RunInfo, SuiteSettings, Summary
+    from hmrouter.store import ImportInfo, RunInfo, SuiteSettings, Summary
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -140,6 +140,35 @@ def forget(
     echo(
         f"Forgot run {run}: {counted(gone.outcomes, 'outcome')}, {counted(gone.tasks, 'task')} and "
         f"{counted(gone.routes, 'route')} that nothing else uses. `hmrouter store vacuum` gives the room back."
+    )
+
+
+@app.command()
+def undo(
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: Store = DEFAULT_STORE,
+    as_json: Json = False,
+) -> None:
+    """Take the last import back: the outcomes that it added go, those that it replaced are as they were.
+
+    Example: `hmrouter store undo`
+    Example: `hmrouter store undo --yes`
+    """
+    from hmrouter.store import OutcomeStore
+
+    with OutcomeStore(store, create=False) as kept:
+        if (last := kept.last_import()) is not None and not yes:
+            _ask(_import_in_words(last), "undo", "undone")
+        done = kept.undo()  # refuses where there is none
+    if as_json:
+        print_json("store-undo", {
+            "import": done.undone.what, "outcomes": done.undone.outcomes, "restored": done.undone.replaced,
+            "tasks": done.tasks, "routes": done.routes,
+        })  # fmt: skip
+        return
+    echo(
+        f"Undid the {_import_in_words(done.undone)}. {counted(done.tasks, 'task')} and {counted(done.routes, 'route')} "
+        "went with it."
     )
 
 
@@ -289,6 +318,13 @@ def _in_words(run: RunInfo) -> str:
     return (
         f"run {run.run} of {run.source}: {counted(run.outcomes, 'outcome')} on {counted(run.routes, 'route')}, "
         f"suites: {', '.join(run.suites)}"
+    )
+
+
+def _import_in_words(what: ImportInfo) -> str:
+    restored = f", {counted(what.replaced, 'outcome')} replaced" if what.replaced else ""
+    return (
+        f"import of {what.what} ({what.added:%Y-%m-%d %H:%M} UTC): {counted(what.outcomes, 'outcome')} added{restored}"
     )
 
 

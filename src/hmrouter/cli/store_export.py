@@ -119,6 +119,8 @@ def _record(outcome: Outcome) -> dict[str, Any]:
     own: dict[str, Any] = {
         "task": task.id, "suite": task.suite, "text": task.text, "text_hash": task.text_hash,
         "meta": dict(task.meta) or None, "model": route.model, "harness": route.harness,
+        "model_spelling": route.spelled[0] if route.spelled else "",
+        "harness_spelling": route.spelled[1] if route.spelled else "",
         "when": outcome.when.isoformat() if outcome.when else None, "status": outcome.status.value,
         EXPORT: EXPORT_VERSION,
     }  # fmt: skip

@@ -16,10 +16,15 @@ json_object.py      JSON text -> one object, strictly
 json_stream.py      the bytes of a document on their way to the parser
 parquet_pages.py    how large the pages of a Parquet file become
 parquet_cells.py    cells of a Parquet file as Python values
+content_run.py      the run of a log that names none
 table.py            rows of a table -> outcomes
+csv_dialect.py      what separates the cells of a table, and where its header is
+encodings.py        UTF-16 as UTF-8
 spreadsheet.py      cells of an exported CSV that are no formulas
 fields.py           the column names of an outcome's fields in tables
+column_hints.py     which column may be meant for a field that a table lacks
 coerce.py           one cell -> one value
+forgiving.py        cells as people write them: read where they mean one thing, else left out
 keys.py             warns of texts that hold keys
 harness_output.py   recognises a harness's own output, to say that it is no log of outcomes
 """
@@ -42,6 +47,7 @@ from hmrouter.logs.formats.hal_site import HalSiteReader
 from hmrouter.logs.formats.hal_upload import HalUploadReader
 from hmrouter.logs.formats.harbor import HarborReader
 from hmrouter.logs.formats.inspect_log import InspectReader
+from hmrouter.logs.formats.json_table import JsonTableReader
 from hmrouter.logs.formats.jsonl_file import JsonlReader
 from hmrouter.logs.formats.openhands_index import OpenHandsIndexReader
 from hmrouter.logs.formats.openhands_output import OpenHandsOutputReader
@@ -82,6 +88,7 @@ READERS: tuple[Reader, ...] = (
     HalUploadReader(),
     WorkspaceBenchReader(),
     ParquetReader(),
+    JsonTableReader(),
     JsonlReader(),
     CsvReader(),
 )
@@ -137,14 +144,15 @@ def read_logs(
     mapping: Mapping[str, str] | None = None,
     model: str | None = None,
     harness: str | None = None,
+    run: str | None = None,
     family: str | None = None,
     notes: Notes | None = None,
 ) -> Iterator[Outcome]:
     """Read the outcomes of a log, or of all logs in a folder or archive; memory does not grow with their size.
 
-    `suite` is for outcomes whose log names none, as are `model` and `harness`; `mapping` (field -> column) for tables
-    with columns of their own naming; `family` for the column, or the key of a task's meta, that names its family;
-    `notes` is filled with what was ignored. What cannot be read raises a `LogError` with file and line.
+    `suite` is for outcomes whose log names none, as are `model`, `harness` and `run`; `mapping` (field -> column) for
+    tables with columns of their own naming; `family` for the column, or the key of a task's meta, that names its
+    family; `notes` is filled with what was ignored. What cannot be read raises a `LogError` with file and line.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -155,8 +163,8 @@ def read_logs(
     """
     notes = Notes() if notes is None else notes
     request = Request(
-        suite, Names() if names is None else names, mapping or {}, model=model, harness=harness, family=family,
-        notes=notes,
+        suite, Names() if names is None else names, mapping or {}, model=model, harness=harness, run=run,
+        family=family, notes=notes,
     )  # fmt: skip
     check_mapping(request.mapping)
     check_suite(path, suite, format, request.mapping)

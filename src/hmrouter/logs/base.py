@@ -6,6 +6,7 @@ A reader turns one format into outcomes. Adding a format is one file with such a
 from __future__ import annotations
 
 import re
+import reprlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hmrouter.errors import HMRouterError, LogError
+from hmrouter.logs.forgiving import Reading
 from hmrouter.names import Names
 from hmrouter.printable import printable
 from hmrouter.types import Outcome, Route
@@ -42,6 +44,15 @@ class Notes:
     """Outcomes whose task `queries.jsonl` does not list; their text is empty."""
     remarks: Counter[str] = field(default_factory=Counter)
     """Anything else that a person should read once, and how often it came up."""
+
+    _cells: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def cell(self, field: str, cell: object, reading: Reading) -> None:
+        """Remember a cell that was read as people write it, or left out; cells of one kind are one remark."""
+        key = (field, reading.kind)
+        if key not in self._cells:
+            self._cells[key] = f"{field} {reprlib.repr(cell)} {reading.in_words}, and others like it"
+        self.remarks[self._cells[key]] += 1
 
     def ignore(self, path: Path, columns: Collection[str]) -> None:
         """Remember columns of a file that are not read."""
@@ -101,6 +112,8 @@ class Request:
     """The model of logs that do not name it."""
     harness: str | None = None
     """The harness of logs that do not name it."""
+    run: str | None = None
+    """The run of logs that do not name it."""
     family: str | None = None
     """The column, or the key of a task's meta, that names its family."""
     pattern: re.Pattern[str] | None = None
@@ -122,7 +135,7 @@ class Request:
         model = model or groups.get("model") or self.model
         harness = harness or groups.get("harness") or self.harness
         if model and harness:
-            return Route(self.names.model(model), self.names.harness(harness))
+            return Route(self.names.model(model), self.names.harness(harness), spelled=(model, harness))
         missing = " and ".join(kind for kind, value in (("model", model), ("harness", harness)) if not value)
         named = f" of {found!r}" if found else ""
         raise LogError(f"the log does not say the {missing}{named}", hint="name_route")

@@ -16,6 +16,7 @@ from numbers import Real
 from typing import Any
 
 from hmrouter.errors import InvalidOutcome
+from hmrouter.logs import forgiving
 from hmrouter.logs.files import CELL_LIMIT
 from hmrouter.logs.json_object import load_object
 from hmrouter.types import Status
@@ -36,6 +37,8 @@ def name(value: Any, field: str) -> str:
     if type(value) is not str:
         if value is None:
             return ""
+        if type(value) is float and value.is_integer():
+            value = int(value)  # tables with gaps turn integers into floats
         if type(value) is not int:
             raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not text")
         value = str(value)
@@ -58,18 +61,20 @@ def text(value: Any, field: str) -> str:
 
 
 def score(value: Any, field: str) -> float | None:
-    """Read a number, or true and false; the range is checked where the outcome is made.
+    """Read a number, a share in per cent, or a verdict; the range is checked where the outcome is made.
 
-    >>> score("true", "score"), score(0.25, "score"), score("", "score")
-    (1.0, 0.25, None)
+    >>> score("passed", "score"), score(0.25, "score"), score("85%", "score"), score("n/a", "score")
+    (1.0, 0.25, 0.85, None)
     """
     if type(value) is bool:
         return float(value)
     try:
         return number(value, field)
     except InvalidOutcome:
-        if type(value) is str and value.strip().lower() in ("true", "false"):
-            return float(value.strip().lower() == "true")
+        if forgiving.missing(value):
+            return None
+        if type(value) is str and (read := forgiving.score(value)) is not None:
+            return read
         raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not a number from 0 to 1") from None
 
 
@@ -89,6 +94,22 @@ def number(value: Any, field: str) -> float | None:
         except OverflowError:  # an integer of 400 digits
             return math.inf
     raise InvalidOutcome(f"{field} {reprlib.repr(value)} is not a number")
+
+
+def amount(value: Any, field: str) -> float | None:
+    """Read a number of dollars or seconds: finite, and at least 0."""
+    real = number(value, field)
+    if real is not None and not (real >= 0 and math.isfinite(real)):
+        raise InvalidOutcome(f"{field} {real} is not a finite number of at least 0")
+    return real
+
+
+def count(value: Any, field: str) -> int | None:
+    """Read a whole number of at least 0."""
+    found = integer(value, field)
+    if found is not None and found < 0:
+        raise InvalidOutcome(f"{field} {found} is negative")
+    return found
 
 
 def integer(value: Any, field: str) -> int | None:
@@ -114,8 +135,8 @@ def integer(value: Any, field: str) -> int | None:
 
 def trials(value: Any, field: str) -> int:
     """Read a number of executions; one where the log does not say."""
-    count = integer(value, field)
-    return 1 if count is None else count
+    found = count(value, field)
+    return 1 if found is None else found
 
 
 def flag(value: Any, field: str) -> bool:

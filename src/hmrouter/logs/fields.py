@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from hmrouter.errors import InputError, UnknownName
-from hmrouter.logs import coerce
+from hmrouter.logs import coerce, forgiving
+from hmrouter.logs.column_hints import suggested
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,12 @@ class Field:
     columns: tuple[str, ...]
     """Column names, any one of them."""
     convert: coerce.Convert
+    forgive: forgiving.Forgive | None = None
+    """Reads a cell that `convert` refuses, or leaves it out. None: the row needs this cell as it should be."""
+
+
+def _leave_out(_: object) -> forgiving.Reading:
+    return forgiving.Reading("not readable", why="it cannot be read")
 
 
 FIELDS: Mapping[str, Field] = {
@@ -25,26 +33,28 @@ FIELDS: Mapping[str, Field] = {
     "route": Field(("route",), coerce.name),
     "score": Field(("score",), coerce.score),
     "suite": Field(("suite",), coerce.name),
-    "text": Field(("text",), coerce.text),
-    "text_hash": Field(("text_hash",), coerce.name),
-    "meta": Field(("meta",), coerce.meta),
-    "family": Field(("family",), coerce.name),
-    "n_trials": Field(("n_trials", "trials"), coerce.trials),
-    "status": Field(("status",), coerce.status),
-    "cost": Field(("cost", "cost_usd"), coerce.number),
-    "cost_is_route_mean": Field(("cost_is_route_mean",), coerce.flag),
-    "token_cost": Field(("token_cost", "token_cost_usd"), coerce.number),
-    "input_tokens": Field(("input_tokens",), coerce.integer),
-    "cached_tokens": Field(("cached_tokens",), coerce.integer),
-    "output_tokens": Field(("output_tokens",), coerce.integer),
-    "seconds": Field(("seconds",), coerce.number),
-    "when": Field(("when",), coerce.moment),
+    "text": Field(("text",), coerce.text, _leave_out),
+    "text_hash": Field(("text_hash",), coerce.name, _leave_out),
+    "meta": Field(("meta",), coerce.meta, _leave_out),
+    "family": Field(("family",), coerce.name, _leave_out),
+    "n_trials": Field(("n_trials", "trials"), coerce.trials, forgiving.whole),
+    "status": Field(("status",), coerce.status, _leave_out),
+    "cost": Field(("cost", "cost_usd"), coerce.amount, forgiving.amount),
+    "cost_is_route_mean": Field(("cost_is_route_mean",), coerce.flag, _leave_out),
+    "token_cost": Field(("token_cost", "token_cost_usd"), coerce.amount, forgiving.amount),
+    "input_tokens": Field(("input_tokens",), coerce.count, forgiving.whole),
+    "cached_tokens": Field(("cached_tokens",), coerce.count, forgiving.whole),
+    "output_tokens": Field(("output_tokens",), coerce.count, forgiving.whole),
+    "seconds": Field(("seconds",), coerce.amount, forgiving.duration),
+    "when": Field(("when",), coerce.moment, forgiving.moment),
     "source": Field(("source",), coerce.name),
     "run": Field(("run",), coerce.name),
     "trial": Field(("trial",), coerce.name),
-    "model_version": Field(("model_version",), coerce.name),
-    "harness_version": Field(("harness_version",), coerce.name),
-    "dataset_version": Field(("dataset_version",), coerce.name),
+    "model_version": Field(("model_version",), coerce.name, _leave_out),
+    "harness_version": Field(("harness_version",), coerce.name, _leave_out),
+    "dataset_version": Field(("dataset_version",), coerce.name, _leave_out),
+    "model_spelling": Field(("model_spelling",), coerce.name),
+    "harness_spelling": Field(("harness_spelling",), coerce.name),
 }
 
 KEY = ("suite", "source", "run", "trial")
@@ -83,9 +93,10 @@ def bind(columns: Sequence[str], mapping: Mapping[str, str], unread: Collection[
     {'task': 0, 'route': 1, 'score': 2}
     """
     places: dict[str, int] = {}
+    twice: dict[str, str] = {}
     for place, column in enumerate(columns):
         if places.setdefault(plain_column(column), place) != place:
-            raise InputError(f"column {column!r} appears twice; rename or remove one")
+            twice[plain_column(column)] = column
     at: dict[str, int] = {}
     for field, column in mapping.items():
         if field in unread:
@@ -108,10 +119,32 @@ def bind(columns: Sequence[str], mapping: Mapping[str, str], unread: Collection[
     required = ("task", "score") if by_route else ("task", "model", "harness", "score")
     missing = [field for field in required if field not in at]
     if missing:
-        raise InputError(f"no column for {', '.join(missing)}; found {_listed(columns)}; expected {EXPECTED}")
+        raise _lacking(missing, [column for place, column in enumerate(columns) if place not in at.values()], columns)
+    for column in (columns[place] for place in at.values()):
+        if plain_column(column) in twice:  # of columns that nothing is read from, any number may have one name
+            raise InputError(f"column {twice[plain_column(column)]!r} appears twice; rename or remove one")
     export = places.get(EXPORT) if at.keys() >= set(KEY) else None
     used = {*at.values(), export}
     return Binding(at, frozenset(columns[place] for place in range(len(columns)) if place not in used), export)
+
+
+def _lacking(missing: Sequence[str], free: Sequence[str], columns: Sequence[str]) -> InputError:
+    """Say which fields have no column, and the mapping to the nearest ones if there are any."""
+    what = f"no column for {', '.join(missing)}; found {_listed(columns)}; expected {EXPECTED}"
+    if near := suggested(missing, free):
+        mapping = ",".join(f"{field}={column}" for field, column in near.items())
+        named = [field for field in missing if field in ("model", "harness") and field not in near]
+        return InputError(what, hint="map_and_name" if named else "map_columns", mapping=mapping, named=" ".join(named))
+    if any(_is_number(column) for column in columns):
+        return InputError(f"{what}; the first line looks like a row: put the names of the columns above it")
+    return InputError(what)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def plain_column(column: str) -> str:

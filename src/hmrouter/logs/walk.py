@@ -132,6 +132,8 @@ class _Walk:
                 f"no log in it, but the output of {', '.join(sorted(self._outputs))}, which does not say whether the"
                 f" task was solved; import the results of what verified it ({known})"
             )
+        if not os.path.isdir(path) and head(path).startswith(b"PK") and b"[Content_Types].xml" in head(path):
+            return "is a workbook of a spreadsheet program; save its sheet as CSV (UTF-8) and import that"
         inside = f"{shown(path)}{os.sep}"
         met = [note.removeprefix(inside) for note in self._notes.skipped if note.startswith(inside)]
         if met or os.path.isdir(path):

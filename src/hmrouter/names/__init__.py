@@ -14,9 +14,11 @@ A name that no table knows is kept in its regular form and counted, never droppe
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache, partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from hmrouter.names.aliases import Aliases, build_from_toml
 from hmrouter.names.rules import harness_forms, model_forms, slug
 from hmrouter.names.spellings import Spellings
 
-__all__ = ["Names", "canonical_harness", "canonical_model"]
+__all__ = ["Names", "canonical_harness", "canonical_model", "edition"]
 
 
 def canonical_model(name: str) -> str:
@@ -43,6 +45,13 @@ def canonical_harness(name: str) -> str:
     ('hal-generalist-agent', 'terminus-2')
     """
     return _shipped_tables()[1].resolve(name)[0]
+
+
+@cache
+def edition() -> str:
+    """Identify the rules and the shipped aliases: whoever keeps names that they made knows when to make them anew."""
+    parts = (files("hmrouter.data") / "aliases.toml", files("hmrouter.names") / "rules.py")
+    return hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()[:16]
 
 
 class Names:

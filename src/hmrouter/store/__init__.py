@@ -5,7 +5,11 @@ database.py     addresses, connections and transactions of the two databases, an
 schema.py       the tables as they are now, and points in time as they are kept
 migrations.py   how a store gets there from any earlier version
 rows.py         an outcome <-> its row, and all outcomes as a stream
+told_by_content.py  what the third of these computes for older outcomes
 ingest.py       many outcomes in, all or nothing, and a report of them
+resolve.py      which stored row each incoming row is, whatever its file is called
+spellings.py    which name each spelling of a log is read as
+imports.py      what an import added and replaced, and undoing the last one
 runs.py         the runs that outcomes came with, and forgetting one
 merges.py       names that are read as another one
 suites.py       settings of suites, and dropping texts that are older than these allow
@@ -22,9 +26,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hmrouter.store.ingest import AddReport
+    from hmrouter.store.imports import ImportInfo, UndoReport
+    from hmrouter.store.ingest import AddReport, Change, Import
     from hmrouter.store.merges import Merge
     from hmrouter.store.runs import ForgetReport, RunInfo
+    from hmrouter.store.spellings import Spelling
     from hmrouter.store.store import DEFAULT_URL, OutcomeStore
     from hmrouter.store.suites import UNCHANGED, SuiteSettings
     from hmrouter.store.summary import Summary
@@ -33,24 +39,34 @@ _HOME = {
     "DEFAULT_URL": "store",
     "UNCHANGED": "suites",
     "AddReport": "ingest",
+    "Change": "ingest",
     "ForgetReport": "runs",
+    "Import": "ingest",
+    "ImportInfo": "imports",
     "Merge": "merges",
     "OutcomeStore": "store",
     "RunInfo": "runs",
+    "Spelling": "spellings",
     "SuiteSettings": "suites",
     "Summary": "summary",
+    "UndoReport": "imports",
 }
 
 __all__ = [
     "DEFAULT_URL",
     "UNCHANGED",
     "AddReport",
+    "Change",
     "ForgetReport",
+    "Import",
+    "ImportInfo",
     "Merge",
     "OutcomeStore",
     "RunInfo",
+    "Spelling",
     "SuiteSettings",
     "Summary",
+    "UndoReport",
 ]
 
 

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Subquery, and_, delete, func, select, update
+from sqlalchemy import Connection, Subquery, delete, func, select, update
 
 from hmrouter.errors import UnknownName, UsageError
 from hmrouter.store.database import insert
-from hmrouter.store.schema import merges, now_us, outcomes, routes
+from hmrouter.store.schema import merges, now_us, outcomes
+from hmrouter.store.spellings import named_routes, read_through
 
 KINDS = ("model", "harness")
 
@@ -26,17 +27,7 @@ class Merge:
 
 def merged_routes() -> Subquery:
     """Select the routes as they are read: `id`, `model`, `harness`."""
-    models, harnesses = merges.alias("merged_models"), merges.alias("merged_harnesses")
-    return (
-        select(
-            routes.c.id,
-            func.coalesce(models.c.into_name, routes.c.model).label("model"),
-            func.coalesce(harnesses.c.into_name, routes.c.harness).label("harness"),
-        )
-        .outerjoin_from(routes, models, and_(models.c.kind == "model", models.c.name == routes.c.model))
-        .outerjoin(harnesses, and_(harnesses.c.kind == "harness", harnesses.c.name == routes.c.harness))
-        .subquery("merged_routes")
-    )
+    return read_through(named_routes(), merges, "name", "into_name", "merged_routes")
 
 
 def all_merges(conn: Connection) -> list[Merge]:
@@ -46,9 +37,10 @@ def all_merges(conn: Connection) -> list[Merge]:
 
 
 def names(conn: Connection) -> dict[str, dict[str, int]]:
-    """Count the outcomes per model and per harness, by the names that they are stored under."""
+    """Count the outcomes per model and per harness, by their names before merges."""
     per_route = select(outcomes.c.route_id, func.count().label("number")).group_by(outcomes.c.route_id).subquery()
-    rows = conn.execute(select(routes, per_route).join(per_route, per_route.c.route_id == routes.c.id)).all()
+    named = named_routes()
+    rows = conn.execute(select(named, per_route).join(per_route, per_route.c.route_id == named.c.id)).all()
     found: dict[str, dict[str, int]] = {}
     for kind in KINDS:
         counts: Counter[str] = Counter()
@@ -61,7 +53,7 @@ def names(conn: Connection) -> dict[str, dict[str, int]]:
 def merge(conn: Connection, kind: str, name: str, into: str, where: str) -> Merge:
     """Read `name` as `into` from now on, or as what that is merged into."""
     _require("kind of name", kind, KINDS)
-    known = set(conn.scalars(select(routes.c[kind])))
+    known = set(conn.scalars(select(named_routes().c[kind])))
     for given in (name, into):
         _require(kind, given, known, where)
     merged = {each.name: each.into for each in all_merges(conn) if each.kind == kind}

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select
 from hmrouter.errors import InvalidOutcome
 from hmrouter.store.merges import merged_routes
 from hmrouter.store.schema import microseconds, moment, outcomes, routes, runs, tasks
+from hmrouter.store.spellings import named_routes
 from hmrouter.types import Outcome, Route, Status, Task, text_hash
 
 Row = dict[str, Any]
@@ -36,7 +37,7 @@ def task_row(task: Task, keep_text: bool) -> Row:
 
 def outcome_row(outcome: Outcome, position: int) -> Row:
     """Write an outcome as a row to stage; `position` is its place in the import."""
-    together = "".join(outcome.key)
+    together = "".join((*outcome.key, outcome.route.model, outcome.route.harness))
     versions = (outcome.model_version, outcome.harness_version, outcome.dataset_version)
     _check_text(outcome.task, "".join((together, *versions)))
     if len(together) > _NAME_BYTES // 4:  # else it cannot be too long in any script
@@ -60,6 +61,9 @@ def outcome_row(outcome: Outcome, position: int) -> Row:
         "model_version": outcome.model_version,
         "harness_version": outcome.harness_version,
         "dataset_version": outcome.dataset_version,
+        "content": outcome.content,
+        "source_is_file": outcome.source_is_file,
+        "spelled": outcome.route.spelled is not None,
     }  # fmt: skip
 
 
@@ -91,13 +95,15 @@ def stream(conn: Connection, suite: str | None, merged: bool = True) -> Iterator
     every outcome, and so that the outcomes of a task share one `Task`.
     """
     conn = conn.execution_options(yield_per=_FETCHED)
-    read_as = merged_routes() if merged else routes
+    read_as = merged_routes() if merged else named_routes()
+    spelled = (routes.c.model.label("spelled_model"), routes.c.harness.label("spelled_harness"), runs.c.spelled)
     some_tasks = select(tasks).order_by(tasks.c.suite, tasks.c.task)
     some_outcomes = (
-        select(outcomes, read_as.c.model, read_as.c.harness, runs.c.source, runs.c.run)
+        select(outcomes, read_as.c.model, read_as.c.harness, *spelled, runs.c.source, runs.c.run)
         .select_from(tasks)
         .join(outcomes, outcomes.c.task_id == tasks.c.id)
-        .join(read_as, read_as.c.id == outcomes.c.route_id)
+        .join(routes, routes.c.id == outcomes.c.route_id)
+        .join(read_as, read_as.c.id == routes.c.id)
         .join(runs, runs.c.id == outcomes.c.run_id)
         .order_by(
             tasks.c.suite, tasks.c.task,
@@ -108,15 +114,16 @@ def stream(conn: Connection, suite: str | None, merged: bool = True) -> Iterator
     if suite is not None:
         some_tasks = some_tasks.where(tasks.c.suite == suite)
         some_outcomes = some_outcomes.where(tasks.c.suite == suite)
-    known_routes: dict[int, Route] = {}
+    known_routes: dict[tuple[int, bool], Route] = {}
     task_id = task = None
     with conn.execute(some_tasks) as task_rows, conn.execute(some_outcomes) as outcome_rows:
         for row in outcome_rows:
             while task is None or task_id != row.task_id:
                 task_row = next(task_rows)
                 task_id, task = task_row.id, task_of(task_row)
-            if (route := known_routes.get(row.route_id)) is None:
-                route = known_routes[row.route_id] = Route(model=row.model, harness=row.harness)
+            if (route := known_routes.get((row.route_id, row.spelled))) is None:
+                as_spelled = (row.spelled_model, row.spelled_harness) if row.spelled else None
+                route = known_routes[row.route_id, row.spelled] = Route(row.model, row.harness, spelled=as_spelled)
             yield outcome_of(row, task, route)
 
 
@@ -154,7 +161,8 @@ def _check_text(task: Task, text: str) -> None:
 
 
 def _check_lengths(outcome: Outcome) -> None:
-    for kind, name in zip(("suite", "source", "run", "task id", "model", "harness", "trial"), outcome.key, strict=True):
+    kinds = ("suite", "source", "run", "task id", "model", "harness", "trial", "model", "harness")
+    for kind, name in zip(kinds, (*outcome.key, outcome.route.model, outcome.route.harness), strict=True):
         size = len(name.encode())
         if size > _NAME_BYTES:
             raise InvalidOutcome(f"{kind} {name[:40]!r}... has {size} bytes; a name has at most {_NAME_BYTES}")

@@ -6,10 +6,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, func, select
+from sqlalchemy import ColumnElement, Connection, case, delete, exists, func, literal, select
 
 from hmrouter.errors import UnknownName, UsageError
-from hmrouter.store.schema import embeddings, moment, outcomes, routes, runs, tasks
+from hmrouter.store.database import insert
+from hmrouter.store.schema import embeddings, moment, now_us, outcomes, replaced, routes, runs, staged_outcomes, tasks
 
 _SUGGESTED = 10_000
 
@@ -77,20 +78,45 @@ def all_runs(conn: Connection) -> list[RunInfo]:
     ]  # fmt: skip
 
 
+def make_runs(conn: Connection, **only: str) -> None:
+    """Make the runs of staged outcomes that the store does not have, or one of them, in one order for all imports."""
+    key = (staged_outcomes.c.source, staged_outcomes.c.run)
+    found = (
+        select(*key, literal(now_us()), func.min(case((staged_outcomes.c.spelled, 1), else_=0)) == 1)
+        .where(staged_outcomes.c.run_id.is_(None), *(staged_outcomes.c[name] == value for name, value in only.items()))
+        .group_by(*key)
+        .order_by(*key)
+    )
+    columns = ["source", "run", "added_us", "spelled"]
+    conn.execute(insert(conn, runs).from_select(columns, found).on_conflict_do_nothing())
+
+
 def forget(conn: Connection, run: str, source: str | None, where: str) -> ForgetReport:
     """Remove a run's outcomes, and what nothing else uses then."""
-    if conn.dialect.name == "postgresql":
-        # No import may be under way: it would count on tasks that go here. The order is that of imports, which hold
-        # the first of these tables from their first change on.
-        conn.exec_driver_sql("LOCK TABLE tasks, routes, runs, outcomes IN SHARE ROW EXCLUSIVE MODE")
+    lock(conn)
     run_id = _find(conn, run, source, where)
     gone = conn.execute(delete(outcomes).where(outcomes.c.run_id == run_id)).rowcount
+    conn.execute(delete(replaced).where(replaced.c.run_id == run_id))
+    return ForgetReport(gone, *sweep(conn))
+
+
+def lock(conn: Connection) -> None:
+    """Wait until no import is under way: it would count on tasks that go here.
+
+    The order of the tables is that of imports, which hold the first of them from their first change on.
+    """
+    if conn.dialect.name == "postgresql":
+        conn.exec_driver_sql("LOCK TABLE tasks, routes, runs, outcomes IN SHARE ROW EXCLUSIVE MODE")
+
+
+def sweep(conn: Connection) -> tuple[int, int]:
+    """Remove the tasks, routes, runs and vectors that no outcome uses; return how many tasks and routes went."""
     used = exists().where(outcomes.c.task_id == tasks.c.id)
     _forget_vectors(conn, used)
     n_tasks = conn.execute(delete(tasks).where(~used)).rowcount
     n_routes = conn.execute(delete(routes).where(routes.c.id.not_in(select(outcomes.c.route_id).distinct()))).rowcount
-    conn.execute(delete(runs).where(runs.c.id == run_id))
-    return ForgetReport(gone, n_tasks, n_routes)
+    conn.execute(delete(runs).where(~exists().where(outcomes.c.run_id == runs.c.id)))
+    return n_tasks, n_routes
 
 
 def _forget_vectors(conn: Connection, used: ColumnElement[bool]) -> None:

@@ -21,7 +21,6 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    and_,
 )
 from sqlalchemy.dialects import postgresql
 
@@ -53,6 +52,7 @@ tasks = Table(
     UniqueConstraint("suite", "task"),
 )
 
+# As logs spell them: `spellings` says which names these are read as.
 routes = Table(
     "routes",
     _metadata,
@@ -62,6 +62,18 @@ routes = Table(
     UniqueConstraint("model", "harness"),
 )
 
+spellings = Table(
+    "spellings",
+    _metadata,
+    Column("kind", _Name, primary_key=True),  # model or harness
+    Column("spelling", _Name, primary_key=True),
+    Column("name", _Name, nullable=False),
+    Column("given", Boolean, nullable=False),  # by a person; else by the rules and tables of the package
+)
+
+# By which rules and tables the names were made that nobody gave: one row.
+naming = Table("naming", _metadata, Column("rules", _Name, primary_key=True))
+
 runs = Table(
     "runs",
     _metadata,
@@ -69,6 +81,7 @@ runs = Table(
     Column("source", _Name, nullable=False),
     Column("run", _Name, nullable=False),
     Column("added_us", BigInteger),  # NULL: by a version that did not note it
+    Column("spelled", Boolean, nullable=False),  # false: how the log spells its routes is not known
     UniqueConstraint("source", "run"),
 )
 
@@ -101,7 +114,33 @@ outcomes = Table(
     Column("run_id", BigInteger, primary_key=True),
     Column("trial", _Name, primary_key=True),
     *_measured(),
+    Column("content", _Name, nullable=False),  # the hash of what was measured
+    Column("import_id", BigInteger),  # NULL: added by no import that could be undone
     Index("outcomes_by_run", "run_id"),
+    Index("outcomes_by_import", "import_id"),
+)
+
+imports = Table(
+    "imports",
+    _metadata,
+    Column("id", BigInteger, primary_key=True),
+    Column("token", _Name, nullable=False),  # of the command, whose logs are added one by one
+    Column("what", Text, nullable=False),
+    Column("added_us", BigInteger, nullable=False),
+    UniqueConstraint("token"),
+)
+
+# Outcomes as they were before an import replaced them, to undo it.
+replaced = Table(
+    "replaced",
+    _metadata,
+    Column("import_id", BigInteger, primary_key=True),
+    Column("task_id", BigInteger, primary_key=True),
+    Column("route_id", BigInteger, primary_key=True),
+    Column("run_id", BigInteger, primary_key=True),
+    Column("trial", _Name, primary_key=True),
+    *_measured(),
+    Column("content", _Name, nullable=False),
 )
 
 # Names that are read as another one of their kind; the rows that carry them stay as they are.
@@ -149,19 +188,56 @@ staged_outcomes = Table(
     Column("position", BigInteger, primary_key=True, autoincrement=False),
     *(Column(name, _Name, nullable=False) for name in ("suite", "task", "model", "harness", "source", "run", "trial")),
     *_measured(),
+    Column("content", _Name, nullable=False),
+    Column("source_is_file", Boolean, nullable=False),
+    Column("spelled", Boolean, nullable=False),
+    # Of the row that it is in the store, once that is found.
+    Column("task_id", BigInteger),
+    Column("route_id", BigInteger),
+    Column("run_id", BigInteger),
+    Index("staged_outcomes_by_row", "run_id", "task_id", "route_id", "trial"),
     prefixes=["TEMPORARY"],
 )
 
-# Staged outcomes beside the rows that their names stand for, once those are in their places.
-staged_found = (
-    staged_outcomes.join(tasks, and_(tasks.c.suite == staged_outcomes.c.suite, tasks.c.task == staged_outcomes.c.task))
-    .join(routes, and_(routes.c.model == staged_outcomes.c.model, routes.c.harness == staged_outcomes.c.harness))
-    .join(runs, and_(runs.c.source == staged_outcomes.c.source, runs.c.run == staged_outcomes.c.run))
+# Staged outcomes beside stored ones that say the same: of several runs perhaps.
+staged_pairs = Table(
+    "staged_pairs",
+    _metadata,
+    Column("run_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("task_id", BigInteger, nullable=False),
+    Column("route_id", BigInteger, nullable=False),
+    Column("trial", _Name, nullable=False),
+    Column("telling", Integer, nullable=False),
+    Index("staged_pairs_by_row", "run_id", "task_id", "route_id", "trial"),
+    prefixes=["TEMPORARY"],
 )
 
-KEPT = (schema_version, tasks, routes, runs, outcomes, merges, suites, embeddings)
-STAGED = (staged_tasks, staged_outcomes)
+# Staged outcomes beside the stored ones that they correct, of one run.
+staged_corrections = Table(
+    "staged_corrections",
+    _metadata,
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("route_id", BigInteger, nullable=False),
+    Column("trial", _Name, nullable=False),
+    prefixes=["TEMPORARY"],
+)
+
+# Which stored routes a staged one may be, in runs that were stored by name only.
+staged_routes = Table(
+    "staged_routes",
+    _metadata,
+    Column("route_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("stored_id", BigInteger, primary_key=True, autoincrement=False),
+    prefixes=["TEMPORARY"],
+)
+
+KEPT = (
+    schema_version, tasks, routes, spellings, naming, runs, outcomes, imports, replaced, merges, suites, embeddings,
+)  # fmt: skip
+STAGED = (staged_tasks, staged_outcomes, staged_routes, staged_pairs, staged_corrections)
 MEASURED = tuple(column.name for column in _measured())
+KEY = ("task_id", "route_id", "run_id", "trial")
 
 
 def now_us() -> int:

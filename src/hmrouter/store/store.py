@@ -16,7 +16,8 @@ import numpy.typing as npt
 from sqlalchemy import Connection, Engine
 
 from hmrouter.errors import StoreError, UnknownName
-from hmrouter.store import ingest, merges, rows, runs, suites, summary, vectors
+from hmrouter.names import Names
+from hmrouter.store import imports, ingest, merges, rows, runs, spellings, suites, summary, vectors
 from hmrouter.store.damage import damaged, telling_damage
 from hmrouter.store.database import (
     TransactionKind,
@@ -27,11 +28,13 @@ from hmrouter.store.database import (
     sqlite_file,
     transaction,
 )
-from hmrouter.store.ingest import AddReport
+from hmrouter.store.imports import ImportInfo, UndoReport
+from hmrouter.store.ingest import AddReport, Import
 from hmrouter.store.merges import Merge
 from hmrouter.store.migrations import migrate, version_of
 from hmrouter.store.runs import ForgetReport, RunInfo
 from hmrouter.store.schema import microseconds, now_us
+from hmrouter.store.spellings import Spelling
 from hmrouter.store.suites import UNCHANGED, Days, SuiteSettings
 from hmrouter.store.summary import Summary
 from hmrouter.types import Outcome
@@ -72,14 +75,22 @@ class OutcomeStore:
         *,
         dry_run: bool = False,
         keep_text: bool = True,
+        replace: bool = False,
+        names_given: bool = False,
+        of: Import | None = None,
     ) -> AddReport:
-        """Add outcomes, all or nothing; those whose key the store has are left alone.
+        """Add outcomes, all or nothing; those that the store has are left alone, or take the new values (`replace`).
 
         Memory does not grow with their number. An exception, also one from `outcomes` itself, leaves the store as it
         was. A task that was known without text or meta gets them from the first outcome that brings them.
         `progress` is called after each batch with the number of outcomes in it. `dry_run` tells what would come of
         it and adds nothing, not even the store itself. Without `keep_text` only the hashes of the texts are kept.
+
+        A row of a log that names no run is known by what it says, whatever its file is called: see `store/resolve.py`.
+        With `names_given`, the routes' names are a person's, and are those of all outcomes with the same spelling.
+        What is added as part of an import (`of`) can be undone with it.
         """
+        manner = ingest.Manner(keep_text, replace, names_given, of)
         incoming = ingest.batches(outcomes)
         first = list(itertools.islice(incoming, 1))  # before a store is made: input that fails at once leaves none
         whole = itertools.chain(first, incoming)
@@ -87,7 +98,7 @@ class OutcomeStore:
             with _throw_away() as elsewhere:
                 return elsewhere.add(itertools.chain.from_iterable(whole), progress, keep_text=keep_text)
         with self._transaction(TransactionKind.PLAIN) as conn:
-            report = ingest.add(conn, whole, progress, keep_text)
+            report = ingest.add(conn, whole, progress, manner)
             if dry_run:
                 conn.rollback()
             return report
@@ -117,6 +128,16 @@ class OutcomeStore:
         with self._transaction(TransactionKind.ALONE) as conn:
             return runs.forget(conn, run, source, self._where)
 
+    def last_import(self) -> ImportInfo | None:
+        """Describe the last import that can be undone; None if there is none."""
+        with self._reading() as conn, telling_damage(conn, self._where):
+            return imports.last(conn)
+
+    def undo(self) -> UndoReport:
+        """Take the last import back: what it added goes, what it replaced is as it was. Names that it gave stay."""
+        with self._transaction(TransactionKind.ALONE) as conn:
+            return imports.undo(conn, self._where)
+
     # -- what there is ------------------------------------------------------------------------------------------
 
     def count(self) -> int:
@@ -140,7 +161,7 @@ class OutcomeStore:
             return runs.all_runs(conn)
 
     def names(self) -> dict[str, dict[str, int]]:
-        """Count the outcomes of each "model" and each "harness", under the names as stored, before merges."""
+        """Count the outcomes of each "model" and each "harness", by their names before merges."""
         with self._reading() as conn, telling_damage(conn, self._where):
             return merges.names(conn)
 
@@ -150,6 +171,16 @@ class OutcomeStore:
             return summary.summary(conn)
 
     # -- names that mean the same -------------------------------------------------------------------------------
+
+    def spellings(self) -> list[Spelling]:
+        """List how logs spell models and harnesses, and the names that these are read as, by kind and spelling."""
+        with self._reading() as conn, telling_damage(conn, self._where):
+            return spellings.all_spellings(conn)
+
+    def apply_names(self, names: Names) -> list[tuple[Spelling, Spelling]]:
+        """Read every spelling by these names from now on; return those that change, as they were and as they are."""
+        with self._transaction(TransactionKind.ALONE) as conn:
+            return spellings.apply(conn, names)
 
     def merge(self, kind: str, name: str, into: str) -> Merge:
         """Read one "model" or "harness" as another one, until it is split off again.
@@ -271,6 +302,7 @@ class OutcomeStore:
                 try:
                     with telling_damage(None, self._where):
                         migrate(engine, create=self._create, timeout=self._timeout)
+                        spellings.refresh(engine)
                 except BaseException:
                     engine.dispose()
                     raise

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 from hmrouter.errors import InvalidOutcome, UsageError
 
 DEFAULT_SUITE = "default"
+CONTENT_RUN = "content:"
+"""How the run of a log begins that names none: then comes the hash of what the log held when it was first met."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 LARGEST: Mapping[str, int] = {
     "n_trials": 10**6, "cost": 10**9, "token_cost": 10**9, "seconds": 10**10,
@@ -30,6 +34,20 @@ def text_hash(text: str) -> str:
     """
     # surrogatepass: half a character, as it comes out of broken JSON, is a text too.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def content_digest(status: str, numbers: Iterable[float | None], when: datetime | None) -> str:
+    """Hash what was measured, so that the same row is known in another file: floats to 12 digits, times in UTC.
+
+    Spreadsheets keep 15 digits of a number; `1`, `1.0` and `true` are one score.
+
+    >>> content_digest("ok", [1.0, 0.1 + 0.2], None) == content_digest("ok", [1, 0.3], None)
+    True
+    """
+    aware = when.replace(tzinfo=UTC) if when is not None and when.tzinfo is None else when
+    written = [status, "" if aware is None else str(aware - _EPOCH)]
+    written += ["" if number is None else f"{number:.12g}" for number in numbers]
+    return hashlib.blake2b("|".join(written).encode(), digest_size=8).hexdigest()
 
 
 class Status(StrEnum):
@@ -66,6 +84,8 @@ class Route:
 
     model: str
     harness: str
+    spelled: tuple[str, str] | None = field(default=None, compare=False, repr=False)
+    """Model and harness as a log spells them, where these are names made of that; two spellings are one route."""
 
     def __post_init__(self) -> None:
         if not self.model or not self.harness:
@@ -83,6 +103,15 @@ class Route:
 
     def __str__(self) -> str:
         return f"{self.harness}:{self.model}"
+
+    @property
+    def spelling(self) -> tuple[str, str]:
+        """Model and harness as the source spells them; the names themselves where nothing else is known.
+
+        >>> Route("gpt-5", "codex", spelled=("openai/GPT-5", "Codex")).spelling
+        ('openai/GPT-5', 'Codex')
+        """
+        return self.spelled or (self.model, self.harness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +185,8 @@ class Outcome:
     harness_version: str = ""
     dataset_version: str = ""
     """Version and split of the data set that the task comes from."""
+    source_is_file: bool = field(default=False, compare=False)
+    """True where the log does not say its source and a file's name stands for it: the file may be renamed."""
 
     def __post_init__(self) -> None:
         if not self.task.id:
@@ -180,8 +211,17 @@ class Outcome:
 
     @property
     def key(self) -> tuple[str, str, str, str, str, str, str]:
-        """The natural key: a second import of the same record has the same one."""
-        return (
-            self.task.suite, self.source, self.run, self.task.id,
-            self.route.model, self.route.harness, self.trial,
+        """The natural key: a second import of the same record has the same one, by whatever names it is read."""
+        return (self.task.suite, self.source, self.run, self.task.id, *self.route.spelling, self.trial)
+
+    @property
+    def content(self) -> str:
+        """The hash of what was measured. With task and route it tells the row itself, whatever file it stands in.
+
+        Not part of it are dollars recomputed from tokens (prices change) and versions (sources spell them anew).
+        """
+        numbers = (
+            self.score, self.n_trials, self.cost, self.cost_is_route_mean,
+            self.input_tokens, self.cached_tokens, self.output_tokens, self.seconds,
         )  # fmt: skip
+        return content_digest(self.status.value, numbers, self.when)

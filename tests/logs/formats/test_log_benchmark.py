@@ -30,7 +30,7 @@ def test_a_directory_becomes_outcomes(tmp_path: Path) -> None:
     first, second, third = read_logs(benchmark(tmp_path / "mine"))
     assert first == Outcome(
         Task("q1", "mine", "Fix it"), Route("gpt-5", "codex"), 0.5, n_trials=2, cost=0.25, cost_is_route_mean=True,
-        source="mine", run=first.run, trial="0",
+        source="mine", run=first.run, trial=f"{first.content}.0",
     )  # fmt: skip
     assert first.task.meta == {"kind": "full"}
     assert (second.route.harness, second.cost, second.cost_is_route_mean) == ("openhands", None, False)
@@ -67,7 +67,9 @@ def test_an_unlisted_task_has_no_text_and_is_counted(tmp_path: Path) -> None:
 def test_two_spellings_of_a_route_are_two_trials(tmp_path: Path) -> None:
     rows = ("q1,gpt-5,Codex,1,1,,", "q1,GPT-5,codex,0,1,,")
     outcomes = list(read_benchmark(benchmark(tmp_path / "mine", rows)))
-    assert [(str(outcome.route), outcome.trial) for outcome in outcomes] == [("codex:gpt-5", "0"), ("codex:gpt-5", "1")]
+    assert [str(outcome.route) for outcome in outcomes] == ["codex:gpt-5", "codex:gpt-5"]
+    assert [outcome.route.spelled for outcome in outcomes] == [("gpt-5", "Codex"), ("GPT-5", "codex")]
+    assert len({outcome.key for outcome in outcomes}) == 2
 
 
 def test_identity_never_comes_from_a_column(tmp_path: Path) -> None:

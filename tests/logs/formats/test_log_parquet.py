@@ -53,7 +53,7 @@ def test_more_rows_than_a_batch_keep_their_numbers(tmp_path: Path) -> None:
     table = {"task": ["t"] * 3001, "route": ["h:m"] * 3001, "score": scores}
     pq.write_table(pa.table(table), tmp_path / "a.parquet")
     outcomes = read_logs(tmp_path / "a.parquet")
-    assert [next(outcomes).trial for _ in range(3000)][-1] == "2999"
+    assert [next(outcomes).trial for _ in range(3000)][-1].endswith(".2999")
     with pytest.raises(LogError, match=r"row 3001: score 2\.0 is outside 0 to 1"):
         next(outcomes)
 
@@ -96,8 +96,6 @@ def test_no_rows(tmp_path: Path) -> None:
         ("task", [b"a", b"b"], "row 1: task b'a' is not text"),
         ("score", [1.0, float("nan")], "row 2: score nan is outside 0 to 1"),
         ("meta", [{"at": datetime(2026, 1, 1)}, None], "row 1: a nested value cannot be kept as JSON"),
-        ("meta", [[1], [2]], "row 1: meta [1] is not a JSON object"),
-        ("when", [1, 2], "row 1: when 1 is not an ISO 8601 time"),
     ],
 )
 def test_bad_cells(tmp_path: Path, column: str, cells: list[Any], expected: str) -> None:

@@ -113,7 +113,7 @@ def directory_outcomes(
     path, name = directory / OUTCOMES, _name(directory)
     origin = Origin(
         path, suite=request.suite or name, source=name, header="header", files=files,
-        tasks=tasks, unread=OF_THE_DIRECTORY,
+        tasks=tasks, unread=OF_THE_DIRECTORY, strict=True,
     )  # fmt: skip
     yield from outcomes(csv_rows(path, request), origin, request)
 

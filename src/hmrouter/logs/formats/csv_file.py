@@ -1,4 +1,4 @@
-"""CSV with a header line, plain or gzipped."""
+"""CSV with a header line, plain or gzipped; in UTF-8 or UTF-16."""
 
 from __future__ import annotations
 
@@ -7,27 +7,33 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hmrouter.logs.base import Request, problem
-from hmrouter.logs.files import CELL_LIMIT, CELL_TOO_LONG, RECORD_LIMIT, Lines, head, open_bytes
+from hmrouter.logs.base import Request, problem, shown
+from hmrouter.logs.csv_dialect import dialect_of, looks_like_a_table
+from hmrouter.logs.encodings import open_utf8, text_head
+from hmrouter.logs.files import CELL_LIMIT, CELL_TOO_LONG, RECORD_LIMIT, Lines
 from hmrouter.logs.spreadsheet import unguarded
 from hmrouter.logs.table import Origin, Row, TableReader, outcomes, wrong_width
 from hmrouter.types import Outcome
 
 
 class CsvReader(TableReader):
-    """Comma-separated values; the columns are those of `fields.FIELDS`."""
+    """Values separated by commas, semicolons or tabs; the columns are those of `fields.FIELDS`."""
 
     name = "csv"
 
     def sniff(self, path: Path) -> bool:
-        """Text whose first line holds a comma. Any such table: the reader then says which columns it lacks."""
-        start = head(path).lstrip()
-        return b"\0" not in start and b"," in start.partition(b"\n")[0] and start[:1] not in (b"{", b"[", b"<")
+        """Text whose first line holds a separator. Any such table: the reader then says which columns it lacks."""
+        start = text_head(path).lstrip(b"\r\n ")
+        if b"\0" in start or start[:1] in (b"{", b"[", b"<"):
+            return False
+        return looks_like_a_table(start) or dialect_of(path).header > 1
 
     def columns(self, path: Path) -> Sequence[str]:
-        """The cells of the first line; none if it is no header of a table."""
-        with open_bytes(path) as stream, suppress(csv.Error):
-            return next((cells for cells in csv.reader(Lines(path, stream), strict=True) if cells), [])
+        """The cells of the header; none if there is no header of a table."""
+        dialect = dialect_of(path)
+        with open_utf8(path) as stream, suppress(csv.Error):
+            table = csv.reader(Lines(path, stream), strict=True, delimiter=dialect.separator)
+            return next((cells for cells in table if cells and table.line_num >= dialect.header), [])
         return []
 
     def read(self, path: Path, request: Request) -> Iterator[Outcome]:
@@ -45,21 +51,24 @@ def csv_rows(path: Path, request: Request | None = None) -> Iterator[Row]:
     # the limit that counts is `Lines`'.
     csv.field_size_limit(max(csv.field_size_limit(), RECORD_LIMIT))
     header: tuple[str, ...] = ()
-    with open_bytes(path) as stream:
+    dialect = dialect_of(path, request.mapping if request else None)
+    with open_utf8(path) as stream:
         lines = Lines(path, stream)
-        table = csv.reader(lines, strict=True)
+        table = csv.reader(lines, strict=True, delimiter=dialect.separator)
         begin = 1
         try:
             for cells in table:
                 long = lines.end_record()
-                if not cells:
-                    pass  # a blank line
+                if table.line_num < dialect.header or not any(cells):
+                    pass  # a title above the header, a blank line, a row of empty cells
                 elif long and max(map(len, cells)) > CELL_LIMIT:
                     if request is None or not header:
                         raise problem(path, CELL_TOO_LONG, at=f"line {begin}")
                     request.refuse(path, CELL_TOO_LONG, f"line {begin}", None)
                 elif not header:
                     header = tuple(cells)
+                    if request is not None and dialect.has_titles:
+                        request.notes.remarks[f"{shown(path)}: the header is on line {begin}"] += 1
                 elif request is None and len(cells) != len(header):
                     raise problem(path, wrong_width(cells, header), at=f"line {begin}")
                 else:

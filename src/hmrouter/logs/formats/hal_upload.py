@@ -18,7 +18,7 @@ from typing import Any
 from hmrouter.errors import InputError, UsageError
 from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
-from hmrouter.logs.files import content_hash
+from hmrouter.logs.content_run import content_run
 from hmrouter.logs.formats.hal_run import HalRun, mean_cost, scores_of, split_agent_name
 from hmrouter.logs.json_file import open_document, top_keys
 from hmrouter.types import DEFAULT_SUITE, Outcome
@@ -136,7 +136,7 @@ def _run(path: Path, upload: _Upload, tasks: int, request: Request) -> HalRun:
     route = request.route(model or None, harness or None, found=agent)
     return HalRun(
         said("benchmark_name") or request.suite or DEFAULT_SUITE,
-        said("run_id") or content_hash(path),
+        said("run_id") or content_run(request, path),
         route,
         model or route.model,
         mean_cost(coerce.number(upload.total_cost, "total_cost"), tasks, upload.tokens, request.notes),

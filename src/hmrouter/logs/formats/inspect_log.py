@@ -23,7 +23,7 @@ from typing import Any
 from hmrouter.errors import InputError, InvalidOutcome, MissingExtra, UsageError
 from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
-from hmrouter.logs.files import content_hash
+from hmrouter.logs.content_run import content_run
 from hmrouter.logs.json_file import ITEM_LIMIT, stream_items, top_keys
 from hmrouter.logs.zip_file import is_zip, open_zip
 from hmrouter.types import DEFAULT_SUITE, Outcome, Route, Status, Task
@@ -97,7 +97,7 @@ class _Log:
             # "none/none" is how Inspect writes that there is no model.
             route=request.route(None if model.startswith("none/") else model or None, harness or None, found=task),
             suite=task or request.suite or DEFAULT_SUITE,
-            run=coerce.name(spec.get("task_id") or spec.get("run_id"), "task_id") or content_hash(path),
+            run=coerce.name(spec.get("task_id") or spec.get("run_id"), "task_id") or content_run(request, path),
             model=model,
             created=spec.get("created"),
             scorer=request.mapping.get("score") or coerce.name(headline.get("scorer"), "headline_metric"),

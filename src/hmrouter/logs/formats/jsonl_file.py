@@ -10,7 +10,8 @@ from typing import Any
 
 from hmrouter.errors import InputError
 from hmrouter.logs.base import Request, problem
-from hmrouter.logs.files import CELL_LIMIT, CELL_TOO_LONG, Lines, head, open_bytes
+from hmrouter.logs.encodings import open_utf8, text_head
+from hmrouter.logs.files import CELL_LIMIT, CELL_TOO_LONG, Lines
 from hmrouter.logs.json_file import top_keys
 from hmrouter.logs.json_object import load_object
 from hmrouter.logs.table import Origin, Row, TableReader, outcomes
@@ -24,13 +25,13 @@ class JsonlReader(TableReader):
 
     def sniff(self, path: Path) -> bool:
         """Text whose first line is an object, not only the beginning of one that goes on: that is a JSON document."""
-        start = head(path).lstrip()
+        start = text_head(path).lstrip()
         line, end, _ = start.partition(b"\n")
         return b"\0" not in start and line.startswith(b"{") and (not end or line.rstrip().endswith(b"}"))
 
     def columns(self, path: Path) -> Sequence[str]:
         """The keys of the first line that is an object, as far as the first 64 KiB go."""
-        for line in head(path).decode("utf-8", "replace").split("\n"):
+        for line in text_head(path).decode("utf-8", "replace").split("\n"):
             with suppress(InputError):
                 return list(load_object(line, "the line"))
         return list(top_keys(path))  # one line, longer than that
@@ -42,12 +43,33 @@ class JsonlReader(TableReader):
 
 def _rows(path: Path, request: Request) -> Iterator[Row]:
     for number, record in jsonl_objects(path, request):
-        yield number, tuple(record), tuple(record.values())
+        yield row(number, record, request)
+
+
+def row(number: int, record: dict[str, Any], request: Request) -> Row:
+    """Make a row of an object; what lies in objects inside it is a column of its own where a mapping asks for one.
+
+    >>> row(1, {"task": "t", "metadata": {"model": "gpt-5"}}, Request(mapping={"model": "metadata.model"}))[1]
+    ('task', 'metadata', 'metadata.model')
+    """
+    inner = {}
+    for column in request.mapping.values():
+        if "." in column and column not in record and (found := _inside(record, column.split("."))) is not None:
+            inner[column] = found
+    return number, (*record, *inner), (*record.values(), *inner.values())
+
+
+def _inside(record: Any, path: Sequence[str]) -> Any:
+    for key in path:
+        if not isinstance(record, dict):
+            return None
+        record = record.get(key)
+    return record
 
 
 def jsonl_objects(path: Path, request: Request) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read the objects of a file with their line numbers; blank lines are skipped, lines that are none are refused."""
-    with open_bytes(path) as stream:
+    with open_utf8(path) as stream:
         lines = Lines(path, stream)
         for line in lines:
             long = lines.end_record()

@@ -21,7 +21,7 @@ from typing import Any
 from hmrouter.errors import HMRouterError, InputError, InvalidOutcome
 from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
-from hmrouter.logs.files import content_hash
+from hmrouter.logs.content_run import content_run
 from hmrouter.logs.json_file import load_document, stream_items, top_keys
 from hmrouter.types import Outcome, Route, Status, Task
 
@@ -96,7 +96,7 @@ class _BenchmarkResults:
     def outcomes(self, request: Request) -> Iterator[Outcome]:
         """Read the instances in the order of the file."""
         results = load_document(self.file)
-        run = content_hash(self.file)
+        run = content_run(request, self.file)
         # A harness that reports no cost at all has 0.0 everywhere; then the published mean is all there is.
         by_mean = not any(isinstance(result, dict) and result.get("cost") for result in results.values())
         for task_id, result in results.items():

@@ -88,7 +88,7 @@ def _outcome(
     status, score = verdict(record, reports)
     return Outcome(
         Task(task_id, suite, coerce.text(text, "instruction")), route, score, status=status,
-        source=origin.source, run=origin.run, trial=origin.trial(suite, task_id, route),
+        source=origin.source, run=origin.run(request), trial=origin.trial(suite, task_id, route.spelling),
         model_version=model if model != route.model else "", harness_version=version,
         dataset_version=coerce.name(metadata.get("dataset_split") or metadata.get("data_split"), "dataset_split"),
         **_usage(part(record, "metrics")), **_times(record.get("history"), metadata),

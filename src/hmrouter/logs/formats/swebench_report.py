@@ -12,7 +12,7 @@ from typing import Any
 from hmrouter.errors import InputError, InvalidOutcome, UsageError
 from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem
-from hmrouter.logs.files import content_hash
+from hmrouter.logs.content_run import content_run
 from hmrouter.logs.json_file import load_document, top_keys
 from hmrouter.types import Outcome, Status, Task
 
@@ -58,7 +58,7 @@ class SweBenchReportReader:
             raise problem(path, error) from None
         if not any(lists.values()):
             raise problem(path, f"holds no outcomes: all of {', '.join(VERDICTS)} are empty or missing")
-        run = content_hash(path)
+        run = content_run(request, path)
         failed = frozenset().union(*(lists[key] for key in _NOT_RESOLVED))
         seen: set[str] = set()
         for key, (status, score) in VERDICTS.items():

@@ -29,7 +29,8 @@ from typing import Any
 from hmrouter.errors import InputError, InvalidOutcome, LogError, UsageError
 from hmrouter.logs import coerce
 from hmrouter.logs.base import Request, problem, shown
-from hmrouter.logs.files import content_hash, head
+from hmrouter.logs.content_run import content_run
+from hmrouter.logs.files import head
 from hmrouter.logs.json_file import load_document, stream_items, top_keys
 from hmrouter.types import DEFAULT_SUITE, Outcome, Route, Status, Task
 
@@ -163,7 +164,7 @@ def _outcome(file: Path, metadata: Record, trial: Record, request: Request) -> O
         when=coerce.moment(trial.get("trial_started_at"), "trial_started_at"),
         source="terminal-bench",
         # The recording's path begins with the run's id, and stands in every file of a run.
-        run=said("run_id") or _first_folder(own("recording_path")) or content_hash(file),
+        run=said("run_id") or _first_folder(own("recording_path")) or content_run(request, file),
         trial=own("id") or own("uuid") or own("trial_name"),
         model_version=said("model_name") if said("model_name") != route.model else "",
         dataset_version=said("dataset_version"),

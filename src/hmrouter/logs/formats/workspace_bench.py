@@ -54,7 +54,7 @@ def _outcome(row: dict[str, str], origin: Origin, request: Request) -> Outcome:
     return Outcome(
         task, route, _share(passed, total),
         status=Status.UNKNOWN if passed is None else Status.OK,
-        source=origin.source, run=origin.run, trial=origin.trial(task.id, route),
+        source=origin.source, run=origin.run(request), trial=origin.trial(task.id, route.spelling),
         model_version=model if model != route.model else "",
     )  # fmt: skip
 
