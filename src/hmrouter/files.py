@@ -32,6 +32,7 @@ def replacing(path: str | Path, *, follow: bool = True) -> Iterator[BinaryIO]:
 
     `follow`: as `atomic_write`.
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replacing(f"{folder}/a.txt") as stream:
     ...         _ = stream.write(b"whole")

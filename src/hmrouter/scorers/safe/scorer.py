@@ -198,21 +198,25 @@ class Safe(Scorer):
     def _margin(self, routes: Sequence[Route], effects: Effects, var: Floats) -> Floats | None:
         """Compute how much better a route never run must look than the best one run, (routes,) or (tasks, routes).
 
-        None where all were run.
+        None where all were run; 0 for a route that is ahead of the best one by more than the margin.
         """
         never = np.array([r not in self.run_ for r in routes], dtype=bool)
         if not never.any():
             return None
         if self.anchor_ is None:  # nothing was run here: of what looks alike, what is known best
             return np.asarray(self.caution * np.sqrt(var))
-        return np.asarray(self.caution * self.pooled_.difference_sd(effects, self.anchor_) * never)
+        route, best = self.anchor_
+        margin = self.caution * self.pooled_.difference_sd(effects, route)
+        unsure = effects.mean - best <= margin
+        return np.asarray(margin * (never & unsure))
 
     def _anchored(self) -> Self:
         """Remember the best route that was run, against which those never run are measured."""
-        self.anchor_: Route | None = None
+        self.anchor_: tuple[Route, float] | None = None
         if self.run_:
             run = sorted(self.run_)
-            self.anchor_ = run[int(self.pooled_.effect(run).round(12).argmax())]
+            effects = self.pooled_.effect(run).round(12)
+            self.anchor_ = run[int(effects.argmax())], float(effects.max())
         return self
 
     def mean_interval(self, x: Floats, routes: Sequence[Route]) -> tuple[Floats, Floats]:
