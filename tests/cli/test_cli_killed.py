@@ -127,9 +127,9 @@ MOMENTS = {
 def test_a_training_that_is_killed(folder: Path, inside: Cli, moment: str) -> None:
     file = folder / "router.hmr"
     before = file.read_bytes()
-    killed(folder, moment, "train", "--scorer", "fixed")
+    killed(folder, moment, "train")
     if moment == "os.remove":
-        assert Router.load(file).scorer.name == "fixed"
+        assert Router.load(file).scorer.name == "safe"
     else:
         assert file.read_bytes() == before
     assert count(folder) == 96
@@ -140,7 +140,7 @@ def test_a_training_that_is_killed(folder: Path, inside: Cli, moment: str) -> No
 
 def test_a_first_training_that_is_killed_leaves_no_router(folder: Path, inside: Cli) -> None:
     (folder / "router.hmr").unlink()
-    killed(folder, "half", "train", "--scorer", "fixed")
+    killed(folder, "half", "train")
     assert not (folder / "router.hmr").exists()
     assert not list(folder.glob(".router.hmr.*.tmp"))  # what was half written had no name
     assert inside("train", "--scorer", "fixed").returncode == 0
