@@ -113,6 +113,8 @@ def test_public_names_resolve() -> None:
 
 TYPED = re.compile(rf"(?<![\w-])--[a-z]|\bhmrouter ({'|'.join(COMMANDS)})\b")
 """What is typed at a command line: an option, or a command."""
+OPTION_OF_ANOTHER_PROGRAM = re.compile(r"--[\w-]+(=\S*)?")
+"""A word that is an option and nothing else: an argument that a driver or git is started with, not a message."""
 
 
 def typed_words(source: str) -> Iterator[tuple[int, str]]:
@@ -123,7 +125,8 @@ def typed_words(source: str) -> Iterator[tuple[int, str]]:
         parts = node.values if isinstance(node, ast.JoinedStr) else [node]
         texts = [p.value if isinstance(p, ast.Constant) else "x" for p in parts]  # x: what an f-string will put there
         text = "".join(t.decode("latin-1") if isinstance(t, bytes) else t for t in texts if isinstance(t, str | bytes))
-        if isinstance(node, ast.JoinedStr | ast.Constant) and id(node) not in notes and TYPED.search(text):
+        said = TYPED.search(text) and not OPTION_OF_ANOTHER_PROGRAM.fullmatch(text)
+        if isinstance(node, ast.JoinedStr | ast.Constant) and id(node) not in notes and said:
             yield node.lineno, text
 
 
@@ -144,6 +147,7 @@ def test_an_option_or_a_command_in_a_message_would_be_seen() -> None:
         "name = f'{harness}--{model}'",
         "use = 'the hmrouter version'",
         "'--' + a",
+        "['claude', '--model', model, f'--max-turns={n}']",
     )
     assert [bool(list(typed_words(line))) for line in seen] == [True] * len(seen)
     assert [list(typed_words(line)) for line in fine] == [[]] * len(fine)

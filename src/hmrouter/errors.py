@@ -10,6 +10,7 @@
     │   └── RouterFileError      a router file is corrupt, truncated, foreign or too new
     ├── EmbedderMismatch         vectors of one embedder given to a router made with another
     ├── EndpointError            a service refused, is unreachable, or answered something else than it should
+    ├── HarnessError             a harness cannot be started: not installed, no key, or not with this model
     ├── NoRoute                  nothing in the pool satisfies the constraints
     ├── StoreError               the database refused or is unreachable
     ├── OutputError              a file could not be written; the old one is untouched
@@ -29,6 +30,7 @@ from typing import Any
 
 ADVICE: Mapping[str, str] = MappingProxyType({
     "add_outcomes": "give a data set that has some",
+    "allow_bypass": "allow it for this folder with bypass=True, or choose another harness",
     "benchmark_directory": "give a benchmark directory or a folder of them",
     "benchmark_files": "or let the store write both files",
     "choose_another": "choose another {argument}",
@@ -37,6 +39,7 @@ ADVICE: Mapping[str, str] = MappingProxyType({
     "fewer_attempts": "give a better one, or use a single attempt",
     "fit_again": "use the hmrouter version that wrote it, or train again",
     "harbor_tasks": "give the folders of the tasks, or the data set",
+    "install_harness": "install it with: {command}",
     "limit_runs": "give a budget in dollars, a number of runs, or both",
     "make_router": "fit one and save it there",
     "make_store": "open it without create=False to make it",
@@ -201,6 +204,10 @@ class EmbedderMismatch(HMRouterError):
 
 class EndpointError(HMRouterError):
     """A service refused, could not be reached, or answered something else than it should."""
+
+
+class HarnessError(HMRouterError):
+    """A harness cannot be started: it is not installed, has no key, or does not run this model."""
 
 
 class NoRoute(HMRouterError):
