@@ -11,7 +11,6 @@ from hmrouter.errors import HarnessError, OutputError
 from hmrouter.run import pipes
 from hmrouter.run.process import Exit, How, Limits, Listener, supervise
 
-
 SILENT = Listener(lambda line: None)
 
 
