@@ -19,6 +19,12 @@ DRIVERS = Registry(
     "hmrouter.drivers",
     {
         "claude-code": "hmrouter.run.drivers.claude_code:ClaudeCode",
+        "codex": "hmrouter.run.drivers.codex:Codex",
+        "copilot-cli": "hmrouter.run.drivers.copilot:Copilot",
+        "kimi-cli": "hmrouter.run.drivers.kimi:Kimi",
+        "mini-swe-agent": "hmrouter.run.drivers.mini_swe_agent:MiniSweAgent",
+        "opencode": "hmrouter.run.drivers.opencode:OpenCode",
+        "qwen-coder": "hmrouter.run.drivers.qwen_code:QwenCode",
     },
 )
 """Driver classes by the canonical name of their harness."""

@@ -14,6 +14,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
+from hmrouter.errors import HarnessError
+from hmrouter.run.drivers.json_fields import total
+from hmrouter.run.drivers.spelling import split_effort
 from hmrouter.run.drivers.versions import version_of, which
 from hmrouter.types import Route, Status
 
@@ -61,6 +64,22 @@ class Usage:
     def anything(self) -> bool:
         """Whether a model answered at least once."""
         return bool(self.output_tokens or self.dollars or self.turns)
+
+    def plus(self, other: Usage) -> Usage:
+        """Add what another call used.
+
+        >>> Usage(input_tokens=10, turns=1).plus(Usage(input_tokens=5, output_tokens=2, turns=1))
+        Usage(dollars=None, cost_basis='none', input_tokens=15, cached_tokens=None, output_tokens=2, turns=2)
+        """
+        dollars = [usage.dollars for usage in (self, other) if usage.dollars is not None]
+        return Usage(
+            sum(dollars) if dollars else None,
+            self.cost_basis if other.cost_basis == "none" else other.cost_basis,
+            total(self.input_tokens, other.input_tokens),
+            total(self.cached_tokens, other.cached_tokens),
+            total(self.output_tokens, other.output_tokens),
+            total(self.turns, other.turns),
+        )
 
 
 class Ended(StrEnum):
@@ -133,6 +152,17 @@ class Needs:
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A service that lists its models."""
+
+    url: str
+    """Its base address, with `/v1`."""
+    key: str
+    """The variable that holds its key."""
+    style: Literal["openai", "anthropic"]
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """What to start: the arguments, and environment on top of the job's."""
 
@@ -185,6 +215,8 @@ class Driver(ABC):
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         """`environ`: where keys, addresses and the path are looked up; this process's environment by default."""
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
+        self.spellings: dict[str, str] = {}
+        """Canonical model name -> the harness's own, where its service was asked; comes before `own_spelling`."""
 
     def installed(self) -> Installed | None:
         """Find the harness on the path, with its version; None where it is not there or does not start."""
@@ -192,9 +224,44 @@ class Driver(ABC):
         version = version_of(path, self.environ) if path else None
         return Installed(path, version) if path and version is not None else None
 
-    @abstractmethod
     def spelling(self, model: str) -> str | None:
-        """Spell a canonical model name as this harness wants it; None where it cannot run that model."""
+        """Spell a canonical model name as this harness wants it; None where it cannot run that model.
+
+        An effort at the end of the name (`gpt-5-high`) goes a way of its own, see `effort`.
+        """
+        name, effort = split_effort(model)
+        if effort is not None and effort not in self.efforts:
+            return None
+        return self.spellings.get(name) or self.own_spelling(name)
+
+    def effort(self, job: Job) -> str | None:
+        """The effort that a job asks for, by itself or in the name of its model; refused where there is none such."""
+        wanted = job.effort or split_effort(job.route.model)[1]
+        if wanted is not None and wanted not in self.efforts:
+            raise HarnessError(
+                f"the harness {self.name} has no effort {wanted!r}; it has {', '.join(self.efforts) or 'none'}",
+                argument="effort", value=wanted, valid=self.efforts,
+            )  # fmt: skip
+        return wanted
+
+    def model(self, job: Job) -> str:
+        """The model of a job as this harness spells it; refused where it cannot run it."""
+        spelled = self.spelling(job.route.model)
+        if spelled is None:
+            raise HarnessError(f"the harness {self.name} does not run the model {job.route.model!r}")
+        return spelled
+
+    def setting(self, job: Job, name: str) -> str:
+        """The value of a variable as the harness will see it, "" where it has none."""
+        return job.env.get(name) or self.environ.get(name, "")
+
+    def endpoint(self) -> Endpoint | None:
+        """Where the models of this harness can be listed; None where nobody tells."""
+        return None
+
+    @abstractmethod
+    def own_spelling(self, model: str) -> str | None:
+        """Spell a canonical model name without an effort by the harness's own rules."""
 
     @abstractmethod
     def needs(self) -> Needs:

@@ -21,15 +21,16 @@ from hmrouter.names import canonical_harness, canonical_model
 from hmrouter.names.aliases import build_from_toml
 from hmrouter.run.drivers.base import Command, Driver, Job, Needs, Reader
 from hmrouter.run.drivers.permission import require_bypass
+from hmrouter.run.drivers.spelling import EFFORTS
 from hmrouter.run.drivers.template_reader import KEYS as READ_KEYS
 from hmrouter.run.drivers.template_reader import Reading, TemplateReader
 
 KEYS: Mapping[str, type] = {
-    "name": str, "command": list, "bypassed": list, "effort": list, "keys": list, "settings": list, "env": dict,
-    "models": dict, "any_model": bool, "install": str, "get_key": str, "only_bypassed": bool, "read": dict,
+    "name": str, "command": list, "bypassed": list, "effort": list, "efforts": list, "keys": list, "settings": list,
+    "env": dict, "models": dict, "any_model": bool, "install": str, "get_key": str, "only_bypassed": bool, "read": dict,
 }  # fmt: skip
 """The keys of a file, with their types."""
-TEXTS = {"command", "bypassed", "effort", "keys", "settings", "env", "models"}
+TEXTS = {"command", "bypassed", "effort", "efforts", "keys", "settings", "env", "models"}
 """Those that hold several texts."""
 
 
@@ -50,6 +51,7 @@ class TemplateDriver(Driver):
         self.install = table.get("install", "")
         self.get_key = table.get("get_key", "")
         self.only_bypassed = table.get("only_bypassed", False)
+        self.efforts = tuple(table.get("efforts", EFFORTS if "effort" in table else ()))
         self._models = {canonical_model(name): spelled for name, spelled in table.get("models", {}).items()}
         self._reading = Reading.of(table.get("read", {}))
 
@@ -58,9 +60,9 @@ class TemplateDriver(Driver):
         """Read a driver from a file; an error in it names the file."""
         return build_from_toml(path, lambda table: cls(table, environ))
 
-    def spelling(self, model: str) -> str | None:
+    def own_spelling(self, model: str) -> str | None:
         """Look the model up in `models`; any other is passed on as it is written, unless `any_model` is false."""
-        found = self._models.get(canonical_model(model))
+        found = self._models.get(model)
         return model if found is None and self._table.get("any_model", True) else found
 
     def needs(self) -> Needs:
@@ -71,11 +73,11 @@ class TemplateDriver(Driver):
         """Fill in the file's `command`, with `effort` and `bypassed` behind it where the job asks for them."""
         require_bypass(self, job)
         filled = {
-            "model": self.spelling(job.route.model) or job.route.model, "prompt": job.prompt, "cwd": str(job.cwd),
-            "output": str(job.output), "effort": job.effort or "",
+            "model": self.model(job), "prompt": job.prompt, "cwd": str(job.cwd),
+            "output": str(job.output), "effort": self.effort(job) or "",
         }  # fmt: skip
         words = [*self._table["command"]]
-        words += self._table.get("effort", []) if job.effort else []
+        words += self._table.get("effort", []) if filled["effort"] else []
         words += self._table.get("bypassed", []) if job.bypass else []
         env = {name: _fill(value, filled) for name, value in self._table.get("env", {}).items()}
         return Command(tuple(_fill(word, filled) for word in words), env)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 WRITERS = ("Write", "write_file", "write_to_file", "create", "write", "WriteFile")
@@ -41,13 +41,13 @@ class Call(NamedTuple):
 
 
 def folder_of(texts: Sequence[str]) -> str:
-    """The working directory that a harness tells its model; "" where it tells none.
+    """The working directory that a harness tells its model, if it is there; "" where it tells none.
 
-    >>> folder_of(["You may act.", "Working directory: /home/me/project"])
-    '/home/me/project'
+    >>> folder_of(["The cwd is /no/such/folder.", "Working directory: /usr/bin"])
+    '/usr/bin'
     """
-    found = next((match for text in texts if (match := _HERE.search(text))), None)
-    return found.group(1).rstrip(".") if found else ""
+    told = (match.group(1).rstrip("./") for text in texts for match in _HERE.finditer(text))
+    return next((folder for folder in told if Path(folder).is_dir()), "")
 
 
 def call_for(path: str, content: str, tools: Sequence[Tool], folder: str, with_shell: bool) -> Call | None:
