@@ -19,11 +19,13 @@ DRIVERS = Registry(
     "hmrouter.drivers",
     {
         "claude-code": "hmrouter.run.drivers.claude_code:ClaudeCode",
+        "cline-cli": "hmrouter.run.drivers.cline:Cline",
         "codex": "hmrouter.run.drivers.codex:Codex",
         "copilot-cli": "hmrouter.run.drivers.copilot:Copilot",
         "kimi-cli": "hmrouter.run.drivers.kimi:Kimi",
         "mini-swe-agent": "hmrouter.run.drivers.mini_swe_agent:MiniSweAgent",
         "opencode": "hmrouter.run.drivers.opencode:OpenCode",
+        "openhands": "hmrouter.run.drivers.openhands:OpenHands",
         "qwen-coder": "hmrouter.run.drivers.qwen_code:QwenCode",
     },
 )

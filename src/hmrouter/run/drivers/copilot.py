@@ -60,7 +60,7 @@ class Copilot(AcpDriver):
 
 
 class CopilotReader(AcpReader):
-    """Over the protocol an API error is a plain message; the session's log has it, and each call's tokens, in fields."""
+    """Over the protocol an API error is a plain message; the session's log has it and each call's tokens in fields."""
 
     def __init__(self, home: Path) -> None:
         super().__init__()
@@ -94,8 +94,8 @@ class CopilotReader(AcpReader):
             self._take_in(parsed(line.decode("utf-8", "replace")))
         if self._logged.anything:
             self.usage = self._logged
-        if self._failure and self.ended is not None:
-            self.ended, self.error = Ended.API_ERROR, self._failure
+        if self._failure and self.ended is not None:  # its message counted as the model's
+            self.ended, self.error, self.usage = Ended.API_ERROR, self._failure, self._logged
 
     def _take_in(self, event: object) -> None:
         kind = text(event, "type")

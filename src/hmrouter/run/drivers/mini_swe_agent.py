@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ from hmrouter.run.drivers.litellm import ADDRESS, KEYS, litellm_spelling
 from hmrouter.run.drivers.permission import require_bypass
 
 TRAJECTORY = "trajectory.json"
+TRIES = "3"
+"""Calls before it gives up on a service; its own number waits for minutes."""
+
+_RETRY = re.compile(r"^Retrying .* as it raised (.+)$")
 
 
 class MiniSweAgent(Driver):
@@ -37,6 +42,7 @@ class MiniSweAgent(Driver):
         argv = ["mini", "-m", self.model(job), "-y", "--exit-immediately", "-o", str(job.output / TRAJECTORY)]
         argv += ["-l", str(job.max_dollars or 0)]
         env = {"MSWEA_CONFIGURED": "true", "MSWEA_SILENT_STARTUP": "1", "MSWEA_COST_TRACKING": "ignore_errors"}
+        env["MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT"] = self.setting(job, "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT") or TRIES
         if job.max_turns is not None:
             env["MSWEA_GLOBAL_CALL_LIMIT"] = str(job.max_turns)
         return Command((*argv, "-t", job.prompt), env)
@@ -55,6 +61,11 @@ class MiniReader(Reader):
 
     def line(self, text_line: str) -> None:
         """Leave it: nothing there is structured."""
+
+    def error_line(self, text_line: str) -> None:
+        """Remember a call that failed and is tried again, which nothing else tells."""
+        if found := _RETRY.search(text_line):
+            self.error = found[1]
 
     def close(self, exit_code: int | None) -> None:
         """Read how it ended, and the usage of each call."""

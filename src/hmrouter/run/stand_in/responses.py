@@ -52,9 +52,15 @@ def events(whole: Mapping[str, Any]) -> Iterator[Event]:
     """Write the same answer as a stream."""
     begun = {**whole, "status": "in_progress", "output": [], "usage": None}
     item = {"output_index": 0, "item": whole["output"][0]}
+    place = {"output_index": 0, "content_index": 0, "item_id": whole["output"][0]["id"]}
+    words = [
+        {"type": "response.output_text.delta", **place, "delta": part["text"]}
+        for part in whole["output"][0].get("content", ())
+    ]
     for event in (
         {"type": "response.created", "response": begun},
         {"type": "response.output_item.added", **item},
+        *words,
         {"type": "response.output_item.done", **item},
         {"type": "response.completed", "response": whole},
     ):

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 WRITERS = ("Write", "write_file", "write_to_file", "create", "write", "WriteFile")
 """Names of tools that write a whole file."""
+PATCHERS = ("apply_patch",)
+"""Names of tools that apply a patch."""
 EDITORS = ("str_replace_based_edit_tool", "file_editor", "editor")
 """Names of tools that edit files and have a command for making one."""
 SHELLS = (
@@ -22,8 +24,9 @@ SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 _PATHS = ("file_path", "filePath", "path", "absolute_path")
 _CONTENTS = ("content", "file_text", "contents", "new_text")
+_PATCHES = ("patchText", "patch", "input")
 _COMMANDS = ("command", "cmd", "commands", "script")
-_HERE = re.compile(r"(?:[Ww]orking directory|<cwd>|cwd)[^/\n]{0,40}(/[^\s<>\"'`,\\]+)")
+_HERE = re.compile(r"(?:[Ww]orking (?:in the )?directory|<cwd>|cwd)[^/\n]{0,40}(/[^\s<>\"'`,\\]+)")
 
 
 class Tool(NamedTuple):
@@ -54,7 +57,7 @@ def call_for(path: str, content: str, tools: Sequence[Tool], folder: str, with_s
     """Write a file with the best of the tools; None where none of them can."""
     by_name = {tool.name: tool for tool in tools}
     whole = str(PurePosixPath(folder, path)) if folder else path
-    for name in () if with_shell else (*WRITERS, *EDITORS):
+    for name in () if with_shell else (*WRITERS, *EDITORS, *PATCHERS):
         if name in by_name:
             return Call(name, _arguments(by_name[name], whole, content, ""))
     parent, file, words = (shlex.quote(text) for text in (str(PurePosixPath(path).parent), path, content))
@@ -78,7 +81,9 @@ def _arguments(tool: Tool, path: str, content: str, command: str) -> dict[str, A
         one_each = name == "commands"  # a list of whole commands, not of one command's words
         given[name] = command if kind != "array" else [command] if one_each else ["bash", "-lc", command]
     else:
-        for names, value in ((_PATHS, path), (_CONTENTS, content)):
+        lines = "".join(f"+{line}\n" for line in content.splitlines())
+        patch = f"*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch"
+        for names, value in ((_PATHS, path), (_CONTENTS, content), (_PATCHES, patch)):
             given |= {name: value for name in names if name in properties}
         if "command" in properties:
             given["command"] = "create"
