@@ -80,7 +80,7 @@ class MiniReader(Reader):
         elif status == "LimitsExceeded":
             self.ended, self.error = Ended.CAP, status
         elif status:
-            self.ended, self.error = Ended.API_ERROR, f"{status}: {text(left, 'info.submission')}"
+            self.ended, self.error = Ended.API_ERROR, text(left, "messages.-1.extra.exception_str") or status
 
 
 def _usage(left: Any) -> Usage:

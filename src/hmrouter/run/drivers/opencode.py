@@ -21,6 +21,8 @@ KEYS = (
     "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY", "XAI_API_KEY",
     "DEEPSEEK_API_KEY", "MOONSHOT_API_KEY", "ZHIPU_API_KEY", "MISTRAL_API_KEY", "OPENROUTER_API_KEY",
 )  # fmt: skip
+NO_TITLE = {"title": {"disable": True}}
+"""It would ask a second model for a title of the session."""
 EDITS_ONLY = {"edit": "allow", "bash": "deny", "webfetch": "deny", "external_directory": "deny"}
 """What it may do without the user's word."""
 
@@ -54,7 +56,7 @@ class OpenCode(Driver):
         argv = ["opencode", "run", "--format", "json", "-m", model]
         if effort := self.effort(job):
             argv += ["--variant", effort]
-        config: dict[str, Any] = {"autoupdate": False, "share": "disabled"}
+        config: dict[str, Any] = {"autoupdate": False, "share": "disabled", "agent": NO_TITLE}
         if job.bypass:
             argv.append("--auto")
         else:
@@ -63,7 +65,9 @@ class OpenCode(Driver):
             named = model.removeprefix("openai/")
             config["provider"] = {"openai": {"options": {"baseURL": address}, "models": {named: {}}}}
         given = parsed(self.setting(job, CONFIG)) or {}
-        return Command((*argv, "--", job.prompt), {CONFIG: json.dumps({**given, **config})})
+        # A word with a space in it would reach the model in quotes; words are put together again with spaces.
+        words = job.prompt.split(" ")
+        return Command((*argv, "--", *words), {CONFIG: json.dumps({**given, **config})})
 
     def reader(self, job: Job) -> Reader:
         """Read its events."""

@@ -27,7 +27,7 @@ from hmrouter.run.drivers.template_reader import Reading, TemplateReader
 
 KEYS: Mapping[str, type] = {
     "name": str, "command": list, "bypassed": list, "effort": list, "efforts": list, "keys": list, "settings": list,
-    "env": dict, "models": dict, "any_model": bool, "install": str, "get_key": str, "only_bypassed": bool, "read": dict,
+    "env": dict, "models": dict, "any_model": str, "install": str, "get_key": str, "only_bypassed": bool, "read": dict,
 }  # fmt: skip
 """The keys of a file, with their types."""
 TEXTS = {"command", "bypassed", "effort", "efforts", "keys", "settings", "env", "models"}
@@ -61,9 +61,8 @@ class TemplateDriver(Driver):
         return build_from_toml(path, lambda table: cls(table, environ))
 
     def own_spelling(self, model: str) -> str | None:
-        """Look the model up in `models`; any other is passed on as it is written, unless `any_model` is false."""
-        found = self._models.get(model)
-        return model if found is None and self._table.get("any_model", True) else found
+        """Look the model up in `models`; any other is written as `any_model` says, and refused where that is empty."""
+        return self._models.get(model) or _fill(self._table.get("any_model", "{model}"), {"model": model}) or None
 
     def needs(self) -> Needs:
         """Return the file's `keys` and `settings`."""

@@ -46,7 +46,17 @@ def answer_to(request: Request, behaviour: Behaviour) -> Answer:
         call = call_for(path, content, request.tools, folder_of(request.texts), behaviour.with_shell)
     elif request.tools and any(SUBMIT.split()[1] in text for text in request.texts):
         call = shell_call(SUBMIT, request.tools)
-    return Answer(call, "" if call else "Done.", behaviour)
+    text = as_text(files) if files and not request.tools else "Done."
+    return Answer(call, "" if call else text, behaviour)
+
+
+def as_text(files: Sequence[tuple[str, str]]) -> str:
+    r"""Write files as edit blocks, for a harness that takes its edits from the text of an answer.
+
+    >>> as_text([("a.txt", "one\n")])
+    'a.txt\n```\n<<<<<<< SEARCH\n=======\none\n>>>>>>> REPLACE\n```\n'
+    """
+    return "".join(f"{path}\n```\n<<<<<<< SEARCH\n=======\n{text}>>>>>>> REPLACE\n```\n" for path, text in files)
 
 
 def texts_in(value: Any) -> Iterator[str]:
