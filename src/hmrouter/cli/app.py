@@ -19,6 +19,7 @@ COMMANDS = {
     "plan": "plan:plan",
     "probe": "probe:app",
     "explain": "explain:explain",
+    "doctor": "doctor:doctor",
     "bench": "bench:app",
     "demo": "demo:demo",
 }

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
 from hmrouter.errors import HarnessError
+from hmrouter.names import canonical_model
 from hmrouter.run.drivers.json_fields import total
 from hmrouter.run.drivers.spelling import split_effort
 from hmrouter.run.drivers.versions import version_of, which
@@ -209,6 +210,8 @@ class Driver(ABC):
     """How to get a key or sign in, in one line."""
     efforts: tuple[str, ...] = ()
     """The efforts that it can be asked for, least first; empty where it has none."""
+    in_front: str = ""
+    """What stands in front of a name that its service lists."""
     only_bypassed: bool = False
     """Whether it cannot work in a folder without acting unasked."""
 
@@ -233,6 +236,11 @@ class Driver(ABC):
         if effort is not None and effort not in self.efforts:
             return None
         return self.spellings.get(name) or self.own_spelling(name)
+
+    def learn(self, ids: Iterable[str]) -> None:
+        """Learn the spellings of models from the list of the service that `endpoint` names."""
+        for name in sorted(ids, key=len, reverse=True):  # of two spellings of one model the shorter is the plain one
+            self.spellings[canonical_model(name)] = f"{self.in_front}{name}"
 
     def effort(self, job: Job) -> str | None:
         """The effort that a job asks for, by itself or in the name of its model; refused where there is none such."""

@@ -23,6 +23,7 @@ class OpenHands(Driver):
     program = "openhands"
     install = "pip install openhands (with Python 3.12 or newer)"
     get_key = "set LLM_API_KEY, or the key of a provider, such as ANTHROPIC_API_KEY"
+    in_front = "openai/"
     only_bypassed = True
 
     def needs(self) -> Needs:
