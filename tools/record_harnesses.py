@@ -12,14 +12,16 @@ import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from harnesses import MODELS, PLACE, ROOT, drivers, environment, prepare, run, say
 from hmrouter.run.stand_in import Behaviour, StandIn
 
 RECORDINGS = ROOT / "tests" / "run" / "recordings"
-LEFT_OUT = ("availableCommands", "configOptions", "agent", "tools", "slash_commands", "skills", "agents")
+LEFT_OUT = ("availableCommands", "configOptions", "tools", "slash_commands", "skills", "agents")
 """Keys of menus."""
+LINES_FOR_PEOPLE = 30
 
 
 def record(wanted: str = "") -> None:
@@ -33,12 +35,13 @@ def record(wanted: str = "") -> None:
             if wanted not in ("", name):
                 continue
             prepare(driver, home, models)
-            for case, model in (
-                ("good", "claude-sonnet-4-5" if name == "claude-code" else "gpt-5"),
-                ("error", "fake-error"),
-            ):
+            good = "claude-sonnet-4-5" if name == "claude-code" else "gpt-5"
+            cases: dict[str, tuple[str, dict[str, float]]] = {"good": (good, {}), "error": ("fake-error", {})}
+            if name == "claude-code":
+                cases |= {"cap": (good, {"max_dollars": 0.0001}), "busy": ("fake-busy", {"max_seconds": 8.0})}
+            for case, (model, limits) in cases.items():
                 folder = Path(scratch, name, case)
-                result = run(driver, model, folder)
+                result = run(driver, model, folder, **limits)
                 written = (folder / "work" / "hello.txt").exists()
                 say(f"{name} {case}: {result}, file written: {written}")
                 _keep(folder, home, RECORDINGS / name / case, scratch)
@@ -58,16 +61,21 @@ def _keep(folder: Path, home: Path, place: Path, scratch: str) -> None:
         if source.suffix == ".json":
             target.write_text(json.dumps(_cut(json.loads(lines)), indent=1) + "\n")
         else:
-            target.write_text("".join(f"{_cut_line(line)}\n" for line in lines.splitlines()))
+            target.write_text("".join(f"{line}\n" for line in _cut_lines(lines.splitlines())))
     for log in logs:
         shutil.rmtree(log.parent)
 
 
-def _cut_line(line: str) -> str:
-    try:
-        return json.dumps(_cut(json.loads(line)))
-    except ValueError:
-        return line[:500]
+def _cut_lines(lines: list[str]) -> Iterator[str]:
+    """Events whole but for long texts; of lines for people the first few."""
+    room = LINES_FOR_PEOPLE
+    for line in lines:
+        try:
+            yield json.dumps(_cut(json.loads(line)))
+        except ValueError:
+            room -= 1
+            if room >= 0:
+                yield line[:300]
 
 
 def _cut(value: object) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,10 @@ class ClaudeCode(Driver):
         elif self.environ.get("CLAUDE_CODE_USE_VERTEX"):
             cloud = ("GOOGLE_APPLICATION_CREDENTIALS",)
         home = Path(self.environ.get("CLAUDE_CONFIG_DIR") or Path(self.environ.get("HOME", "~"), ".claude"))
-        return Needs(
-            ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", *cloud),
-            (ADDRESS,),
-            (home / ".credentials.json",),
-        )
+        # On a Mac the sign-in is in the key chain; that it was started there is all that can be seen.
+        sign_in = home.parent / ".claude.json" if sys.platform == "darwin" else home / ".credentials.json"
+        keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", *cloud)
+        return Needs(keys, (ADDRESS, "CLAUDE_CONFIG_DIR"), (sign_in,))
 
     def endpoint(self) -> Endpoint | None:
         """Anthropic's service, or the address that takes its place."""
