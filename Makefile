@@ -11,7 +11,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 help:
 	@echo "make demo      set up and run the main job once, on simulated outcomes"
 	@echo "make test      set up and run the tests (no PyTorch, browser or harness needed)"
-	@echo "make test-all  the same and the heavy tests; installs PyTorch, Ray, Inspect, Harbor and a browser"
+	@echo "make test-all  the same and the heavy tests; installs PyTorch, Ray, Inspect, Harbor, a browser and harnesses"
 	@echo "make test-machines  what computes, as other processors would run it"
 	@echo "make test-pythons   the tests with each newer Python that is here (3.12, 3.13)"
 	@echo "make fuzz      damage logs of every format and read them, for SECONDS=60"
@@ -26,7 +26,7 @@ demo: $(VENV)/.core
 test: $(VENV)/.dev
 	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist worksteal -m "not heavy"
 
-test-all: $(VENV)/.bench browser
+test-all: $(VENV)/.bench browser harnesses
 	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist worksteal
 
 # The parts that compute, with other BLAS kernels, SIMD widths and thread counts; one of them: make test-machines MACHINE=haswell
@@ -55,7 +55,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) .venv-3.* .venv-harbor-* out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-3.* .venv-harbor-* .harnesses out .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # A real browser for the report's tests; without one (and without the right to install it) they are skipped.
 .PHONY: browser
@@ -63,6 +63,11 @@ browser:
 	@command -v chromium >/dev/null || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null; } || \
 		echo "note: no chromium; the browser tests are skipped"
+
+# The real harnesses that the heavy tests run, at pinned versions with a pinned Node; what cannot be had is said and skipped.
+.PHONY: harnesses
+harnesses: $(VENV)/.dev
+	$(BIN)/python tools/harnesses.py
 
 $(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,7 +1,7 @@
 """The real harnesses at pinned versions, in `.harnesses/`, and one task run with any of them against the stand-in.
 
     python tools/harnesses.py          # installs what the heavy tests run: npm's, and Aider
-    python tools/harnesses.py --all    # and what takes long: mini-SWE-agent, OpenHands
+    python tools/harnesses.py --all    # and what takes long: mini-SWE-agent, OpenHands (PYTHON312 names its Python)
 
 Node 22 comes from npm itself, as a package with its Linux build: Claude Code, Qwen Code and Copilot need it, and npm
 on an older Node would silently install old versions of them.
@@ -90,9 +90,10 @@ def environment(stand_in: StandIn, home: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-def drivers(environ: Mapping[str, str]) -> dict[str, Driver]:
-    """The drivers of the harnesses that are installed here, Aider's template among them."""
-    return {name: d for name, d in all_drivers([AIDER], environ).items() if d.installed() is not None}
+def drivers(environ: Mapping[str, str], only: str = "") -> dict[str, Driver]:
+    """The drivers of the harnesses that are installed here, or of one of them; Aider's template is among them."""
+    known = all_drivers([AIDER], environ).items()
+    return {name: driver for name, driver in known if only in ("", name) and driver.installed() is not None}
 
 
 def prepare(driver: Driver, home: Path, stand_in: StandIn) -> None:
@@ -120,10 +121,7 @@ def _install_from_pypi(folder: Path, packages: tuple[str, ...]) -> None:
     done = folder / ".done"
     if done.exists() and done.read_text() == " ".join(packages):
         return
-    python = _python_312() if folder.name == "py-openhands" else sys.executable
-    if python is None:
-        say(f"note: {packages[0]} needs Python 3.12, and there is none; its tests are skipped")
-        return
+    python = os.environ.get("PYTHON312", "python3.12") if folder.name == "py-openhands" else sys.executable
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if _ran([python, "-m", "venv", "--clear", str(folder)]) and _ran([*pip, "--prefer-binary", *packages]):
         programs = folder / "programs"
@@ -132,15 +130,6 @@ def _install_from_pypi(folder: Path, packages: tuple[str, ...]) -> None:
             if (folder / "bin" / program).exists():
                 (programs / program).symlink_to(folder / "bin" / program)
         done.write_text(" ".join(packages))
-
-
-def _python_312() -> str | None:
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    known = [found for name in ("python3.12", "python3.13") if (found := shutil.which(name))]
-    for python in [*known, *map(str, sorted(pyenv.glob("3.1[23].*/bin/python")))]:
-        if subprocess.run([python, "-c", "import ensurepip"], capture_output=True).returncode == 0:
-            return python
-    return None
 
 
 def _ran(words: list[str], cwd: Path | None = None) -> bool:

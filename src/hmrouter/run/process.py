@@ -18,7 +18,7 @@ from pathlib import Path
 
 from hmrouter.errors import HarnessError
 from hmrouter.run.kept_output import KeptOutput
-from hmrouter.run.leftovers import MARK, end_all, mark_of
+from hmrouter.run.leftovers import AFTER_KILL, MARK, end_all, mark_of
 from hmrouter.run.pipes import Pipes
 
 TICK = 0.2
@@ -112,11 +112,19 @@ def supervise(
                 how = _watch(child, pipes, hear, limits, listener, stop, started)
             finally:
                 clean = end_all(mark, child.pid, limits.grace)
-                code = child.poll()
+                code = _exit_code(child)
             last_words = time.monotonic() + LAST_WORDS
             while not pipes.closed and time.monotonic() < last_words:
                 pipes.read(TICK, hear)
     return Exit(how, code, time.monotonic() - started, clean)
+
+
+def _exit_code(child: subprocess.Popen[bytes]) -> int | None:
+    """Collect the exit code. Of a dead process with many threads, some may still be on their way out."""
+    try:
+        return child.wait(AFTER_KILL)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:

@@ -27,16 +27,20 @@ class AcpDriver(Driver):
 
     def command(self, job: Job) -> Command:
         """Start the harness behind our own client, which answers its requests."""
-        if find_spec("acp") is None:
-            raise MissingExtra(f"driving {self.name} over the Agent Client Protocol", "run")
-        agent = self.agent(job)
-        policy = "everything" if job.bypass else "edits"
-        order = {"agent": agent.argv, "cwd": str(job.cwd), "prompt": job.prompt, "policy": policy}
-        return Command((sys.executable, "-m", "hmrouter.run.acp", json.dumps(order)), agent.env)
+        return behind_client(self.name, self.agent(job), job)
 
     def reader(self, job: Job) -> Reader:
         """Read the events of our client."""
         return AcpReader()
+
+
+def behind_client(harness: str, agent: Command, job: Job) -> Command:
+    """Put our client in front of a command that speaks the protocol; it answers requests by the job's permissions."""
+    if find_spec("acp") is None:
+        raise MissingExtra(f"driving {harness} over the Agent Client Protocol", "run")
+    policy = "everything" if job.bypass else "edits"
+    order = {"agent": agent.argv, "cwd": str(job.cwd), "prompt": job.prompt, "policy": policy}
+    return Command((sys.executable, "-m", "hmrouter.run.acp", json.dumps(order)), agent.env)
 
 
 class AcpReader(Reader):

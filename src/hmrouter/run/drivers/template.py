@@ -7,7 +7,8 @@
     [read]
     error_text = '^litellm\\.\\w+Error'
 
-`{model}`, `{prompt}`, `{cwd}`, `{output}` and `{effort}` are filled in, in the command and in `env`.
+`{model}`, `{prompt}`, `{cwd}`, `{output}` and `{effort}` are filled in, in the command and in `env`. With `acp = true` the
+command speaks the Agent Client Protocol, and the prompt reaches it that way.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 from hmrouter.errors import InputError
 from hmrouter.names import canonical_harness, canonical_model
 from hmrouter.names.aliases import build_from_toml
+from hmrouter.run.drivers.acp import AcpReader, behind_client
 from hmrouter.run.drivers.base import Command, Driver, Job, Needs, Reader
 from hmrouter.run.drivers.permission import require_bypass
 from hmrouter.run.drivers.spelling import EFFORTS
@@ -27,7 +29,8 @@ from hmrouter.run.drivers.template_reader import Reading, TemplateReader
 
 KEYS: Mapping[str, type] = {
     "name": str, "command": list, "bypassed": list, "effort": list, "efforts": list, "keys": list, "settings": list,
-    "env": dict, "models": dict, "any_model": str, "install": str, "get_key": str, "only_bypassed": bool, "read": dict,
+    "env": dict, "models": dict, "any_model": str, "install": str, "get_key": str, "only_bypassed": bool,
+    "acp": bool, "read": dict,
 }  # fmt: skip
 """The keys of a file, with their types."""
 TEXTS = {"command", "bypassed", "effort", "efforts", "keys", "settings", "env", "models"}
@@ -48,6 +51,7 @@ class TemplateDriver(Driver):
         self._table = table
         self.name = canonical_harness(table["name"])
         self.program = table["command"][0]
+        self.transport = "acp" if table.get("acp") else "cli"
         self.install = table.get("install", "")
         self.get_key = table.get("get_key", "")
         self.only_bypassed = table.get("only_bypassed", False)
@@ -79,11 +83,12 @@ class TemplateDriver(Driver):
         words += self._table.get("effort", []) if filled["effort"] else []
         words += self._table.get("bypassed", []) if job.bypass else []
         env = {name: _fill(value, filled) for name, value in self._table.get("env", {}).items()}
-        return Command(tuple(_fill(word, filled) for word in words), env)
+        command = Command(tuple(_fill(word, filled) for word in words), env)
+        return behind_client(self.name, command, job) if self.transport == "acp" else command
 
     def reader(self, job: Job) -> Reader:
-        """Read as the file's table `read` says."""
-        return TemplateReader(self._reading, job)
+        """Read as the file's table `read` says, or the protocol's events."""
+        return AcpReader() if self.transport == "acp" else TemplateReader(self._reading, job)
 
 
 def _fill(word: str, filled: Mapping[str, str]) -> str:
