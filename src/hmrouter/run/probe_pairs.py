@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,8 @@ def probe_pairs(
             cwd = Path(folder, "work")
             cwd.mkdir()
             # Some harnesses work in repositories only; where there is no git, the others still do.
-            subprocess.run(["git", "init", "--quiet", cwd], check=False, capture_output=True)
+            with suppress(OSError):
+                subprocess.run(["git", "init", "--quiet", cwd], check=False, capture_output=True)
             driver = drivers[route.harness]
             job = Job(
                 route, PROMPT, cwd, Path(folder, "output"), max_seconds, max_dollars=max_dollars,

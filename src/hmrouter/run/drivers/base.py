@@ -253,7 +253,8 @@ class Driver(ABC):
         return wanted
 
     def model(self, job: Job) -> str:
-        """The model of a job as this harness spells it; refused where it cannot run it."""
+        """The model of a job as this harness spells it; refused where it cannot run it, or not with that effort."""
+        self.effort(job)
         spelled = self.spelling(job.route.model)
         if spelled is None:
             raise HarnessError(f"the harness {self.name} does not run the model {job.route.model!r}")

@@ -45,7 +45,7 @@ class MiniSweAgent(Driver):
         env["MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT"] = self.setting(job, "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT") or TRIES
         if job.max_turns is not None:
             env["MSWEA_GLOBAL_CALL_LIMIT"] = str(job.max_turns)
-        return Command((*argv, "-t", job.prompt), env)
+        return Command((*argv, f"--task={job.prompt}"), env)
 
     def reader(self, job: Job) -> Reader:
         """Read the trajectory."""

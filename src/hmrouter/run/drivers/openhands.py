@@ -50,7 +50,7 @@ class OpenHands(Driver):
         of_provider = f"{model.partition('/')[0].upper()}_API_KEY"
         if not self.setting(job, KEY) and of_provider in KEYS and self.setting(job, of_provider):
             env[KEY] = self.setting(job, of_provider)
-        argv = ("openhands", "--headless", "--json", "--override-with-envs", "-t", job.prompt)
+        argv = ("openhands", "--headless", "--json", "--override-with-envs", f"--task={job.prompt}")
         return Command(argv, env)
 
     def reader(self, job: Job) -> Reader:

@@ -7,8 +7,8 @@
     [read]
     error_text = '^litellm\\.\\w+Error'
 
-`{model}`, `{prompt}`, `{cwd}`, `{output}` and `{effort}` are filled in, in the command and in `env`. With `acp = true` the
-command speaks the Agent Client Protocol, and the prompt reaches it that way.
+`{model}`, `{prompt}`, `{cwd}`, `{output}` and `{effort}` are filled in, in the command and in `env`. With `acp = true`
+the command speaks the Agent Client Protocol, and the prompt reaches it that way.
 """
 
 from __future__ import annotations
