@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
 
@@ -28,13 +29,10 @@ def list_models(endpoint: Endpoint, environ: Mapping[str, str]) -> list[str]:
         headers, query = {"Authorization": f"Bearer {key}"} if key else {}, ""
     connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     try:
-        connection = connect(parts.hostname, parts.port, timeout=PATIENCE)
-        try:
+        with closing(connect(parts.hostname, parts.port, timeout=PATIENCE)) as connection:
             connection.request("GET", f"{parts.path.rstrip('/')}/models{query}", headers=headers)
-            answer = connection.getresponse()
-            content = answer.read(LARGEST)
-        finally:
-            connection.close()
+            with connection.getresponse() as answer:
+                content = answer.read(LARGEST)
     except (OSError, HTTPException, ValueError) as error:  # ValueError: a key that no header can carry
         raise EndpointError(f"{parts.netloc} cannot be reached: {type(error).__name__}") from error
     if answer.status != 200:
