@@ -11,7 +11,7 @@ from pathlib import Path
 from hmrouter.run.drivers.base import Command, Driver, Ended, Job, Needs, Reader, Usage
 from hmrouter.run.drivers.json_fields import amount, count, field, parsed, text
 from hmrouter.run.drivers.permission import require_bypass
-from hmrouter.run.drivers.spelling import maker_of, maker_spelling
+from hmrouter.run.drivers.spelling import maker_of, plain_spelling
 
 PROVIDER = "CLINE_PROVIDER"
 """Our own setting: which of the providers that were set up with `cline auth` is used; Cline's own by default."""
@@ -35,10 +35,9 @@ class Cline(Driver):
     def own_spelling(self, model: str) -> str | None:
         """Spell a model as its maker does; Cline's own provider wants the maker in front."""
         maker = maker_of(model)
-        spelled = (maker_spelling(model, maker) if maker else None) or model
         if self.environ.get(PROVIDER):
-            return spelled
-        return f"{maker}/{spelled}" if maker else None
+            return plain_spelling(model)
+        return f"{maker}/{plain_spelling(model)}" if maker else None
 
     def command(self, job: Job) -> Command:
         """Run one prompt."""

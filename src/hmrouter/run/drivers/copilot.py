@@ -7,7 +7,7 @@ from pathlib import Path
 from hmrouter.run.drivers.acp import AcpDriver, AcpReader
 from hmrouter.run.drivers.base import Command, Ended, Endpoint, Job, Needs, Reader, Usage
 from hmrouter.run.drivers.json_fields import count, field, parsed, text
-from hmrouter.run.drivers.spelling import dotted, maker_of, maker_spelling
+from hmrouter.run.drivers.spelling import dotted, maker_of, plain_spelling
 
 ADDRESS = "COPILOT_PROVIDER_BASE_URL"
 KEY = "COPILOT_PROVIDER_API_KEY"
@@ -32,15 +32,13 @@ class Copilot(AcpDriver):
 
     def endpoint(self) -> Endpoint | None:
         """List the user's own provider; GitHub has no list that a key opens."""
-        url = self.environ.get(ADDRESS)
-        return Endpoint(url, KEY, "openai") if url else None
+        return self.own_service(ADDRESS, KEY)
 
     def own_spelling(self, model: str) -> str | None:
         """Spell a model with a dot in its version, as GitHub does; a provider of the user's own has its own names."""
-        maker = maker_of(model)
         if self.environ.get(ADDRESS):
-            return (maker_spelling(model, maker) if maker else None) or model
-        return dotted(model) if maker in MAKERS or model.startswith(("gpt-", "claude-")) else None
+            return plain_spelling(model)
+        return dotted(model) if maker_of(model) in MAKERS or model.startswith(("gpt-", "claude-")) else None
 
     def agent(self, job: Job) -> Command:
         """Start it with the job's model and effort."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hmrouter.run.drivers.acp import AcpDriver
 from hmrouter.run.drivers.base import Command, Endpoint, Job, Needs
-from hmrouter.run.drivers.spelling import maker_of, maker_spelling
+from hmrouter.run.drivers.spelling import maker_spelling, plain_spelling
 
 ADDRESS = "KIMI_MODEL_BASE_URL"
 KEY = "KIMI_MODEL_API_KEY"
@@ -30,15 +30,11 @@ class Kimi(AcpDriver):
 
     def endpoint(self) -> Endpoint | None:
         """List the user's own service."""
-        url = self.environ.get(ADDRESS)
-        return Endpoint(url, KEY, "openai") if url else None
+        return self.own_service(ADDRESS, KEY)
 
     def own_spelling(self, model: str) -> str | None:
         """Spell a Kimi as Moonshot does; at an address of the user's own, any model goes."""
-        maker = maker_of(model)
-        if self.environ.get(ADDRESS):
-            return (maker_spelling(model, maker) if maker else None) or model
-        return maker_spelling(model, "moonshotai")
+        return plain_spelling(model) if self.environ.get(ADDRESS) else maker_spelling(model, "moonshotai")
 
     def agent(self, job: Job) -> Command:
         """Start it with the job's model, which it takes from its environment."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hmrouter.run.drivers.spelling import maker_of, maker_spelling
+from hmrouter.run.drivers.spelling import plain_spelling, provider_spelling
 
 ADDRESS = "OPENAI_API_BASE"
 PROVIDERS = {
@@ -26,7 +26,4 @@ def litellm_spelling(model: str, environ: Mapping[str, str], address: str = ADDR
     >>> litellm_spelling("our-own", {}) is None, litellm_spelling("our-own", {ADDRESS: "http://localhost:8000/v1"})
     (True, 'openai/our-own')
     """
-    maker = maker_of(model)
-    if environ.get(address):
-        return f"openai/{(maker_spelling(model, maker) if maker else None) or model}"
-    return f"{PROVIDERS[maker]}/{maker_spelling(model, maker)}" if maker in PROVIDERS else None
+    return f"openai/{plain_spelling(model)}" if environ.get(address) else provider_spelling(model, PROVIDERS)

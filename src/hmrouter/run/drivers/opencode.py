@@ -8,7 +8,7 @@ from typing import Any
 
 from hmrouter.run.drivers.base import Command, Driver, Ended, Job, Needs, Reader, Usage
 from hmrouter.run.drivers.json_fields import amount, count, parsed, text, total
-from hmrouter.run.drivers.spelling import EFFORTS, maker_of, maker_spelling
+from hmrouter.run.drivers.spelling import EFFORTS, plain_spelling, provider_spelling
 
 ADDRESS = "OPENAI_BASE_URL"
 CONFIG = "OPENCODE_CONFIG_CONTENT"
@@ -44,11 +44,8 @@ class OpenCode(Driver):
     def own_spelling(self, model: str) -> str | None:
         """Spell a model as `provider/name`; at an address of the user's own, any name goes as it is written."""
         if self.environ.get(ADDRESS):
-            return f"openai/{maker_spelling(model, 'openai') or model}"
-        maker = maker_of(model)
-        if maker not in PROVIDERS:
-            return None
-        return f"{PROVIDERS[maker]}/{maker_spelling(model, maker)}"
+            return f"openai/{plain_spelling(model)}"
+        return provider_spelling(model, PROVIDERS)
 
     def command(self, job: Job) -> Command:
         """Run one prompt, with permissions and an address of the user's own in its configuration."""

@@ -32,8 +32,7 @@ class OpenHands(Driver):
 
     def endpoint(self) -> Endpoint | None:
         """List the user's own service."""
-        url = self.environ.get(ADDRESS)
-        return Endpoint(url, KEY, "openai") if url else None
+        return self.own_service(ADDRESS, KEY)
 
     def own_spelling(self, model: str) -> str | None:
         """Spell a model as LiteLLM does."""

@@ -7,7 +7,7 @@ from typing import Any
 from hmrouter.run.drivers.acp import AcpDriver, AcpReader, tokens
 from hmrouter.run.drivers.base import Command, Endpoint, Job, Needs, Reader
 from hmrouter.run.drivers.json_fields import field
-from hmrouter.run.drivers.spelling import maker_of, maker_spelling
+from hmrouter.run.drivers.spelling import maker_spelling, plain_spelling
 
 ADDRESS = "OPENAI_BASE_URL"
 KEY = "OPENAI_API_KEY"
@@ -31,10 +31,7 @@ class QwenCode(AcpDriver):
 
     def own_spelling(self, model: str) -> str | None:
         """Spell a model as its maker does; at an address of the user's own, any other goes as it is written."""
-        if not self.environ.get(ADDRESS):
-            return maker_spelling(model, "openai")
-        maker = maker_of(model)
-        return (maker_spelling(model, maker) if maker else None) or model
+        return plain_spelling(model) if self.environ.get(ADDRESS) else maker_spelling(model, "openai")
 
     def agent(self, job: Job) -> Command:
         """Start it so that it asks before each action; its own default lets a model judge what is safe."""

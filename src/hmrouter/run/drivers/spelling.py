@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 
 from hmrouter.names import canonical_model
@@ -57,6 +58,26 @@ def maker_spelling(model: str, maker: str) -> str | None:
     if maker == "openai" and re.match(r"gpt-\d|o\d|codex-", name):
         return dotted(name)
     return None
+
+
+def plain_spelling(model: str) -> str:
+    """What its maker calls a model; as it is written where no price list has it.
+
+    >>> plain_spelling("kimi-k2-5"), plain_spelling("our-own")
+    ('kimi-k2.5', 'our-own')
+    """
+    maker = maker_of(model)
+    return (maker_spelling(model, maker) if maker else None) or model
+
+
+def provider_spelling(model: str, providers: Mapping[str, str]) -> str | None:
+    """Spell a model as `provider/name`; None where none of the providers (maker -> its name there) made it.
+
+    >>> provider_spelling("gemini-2-5-pro", {"google": "gemini"}), provider_spelling("gpt-5", {"google": "gemini"})
+    ('gemini/gemini-2.5-pro', None)
+    """
+    maker = maker_of(model)
+    return f"{providers[maker]}/{plain_spelling(model)}" if maker and maker in providers else None
 
 
 def dotted(name: str) -> str:
