@@ -68,6 +68,15 @@ def test_an_api_error_that_is_only_text_is_found_by_the_pattern(scripted: Script
     assert run_harness(scripted("print('fine')"), job()).ended is Ended.FINISHED
 
 
+def test_an_error_that_is_tried_again_is_not_the_end(scripted: Scripted, job: JobOf) -> None:
+    read = {"error_text": r"^litellm\.\w+Error", "retry_text": "^Retrying in"}
+    program = "print('litellm.RateLimitError: busy'); print('Retrying in 0.2 seconds...'); print('Done')"
+    assert run_harness(scripted(program, read=read), job()).ended is Ended.FINISHED
+    program += "; print('litellm.RateLimitError: still busy')"
+    result = run_harness(scripted(program, read=read), job())
+    assert (result.ended, result.error) == (Ended.API_ERROR, "litellm.RateLimitError: still busy")
+
+
 @pytest.mark.parametrize(("turns", "status"), [(0, Status.INFRA_ERROR), (3, Status.OK)])
 def test_a_crash_counts_for_the_route_only_after_work(
     scripted: Scripted, job: JobOf, turns: int, status: Status

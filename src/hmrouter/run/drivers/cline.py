@@ -17,6 +17,10 @@ PROVIDER = "CLINE_PROVIDER"
 """Our own setting: which of the providers that were set up with `cline auth` is used; Cline's own by default."""
 
 
+ENDS = {"completed": Ended.FINISHED, "error": Ended.API_ERROR}
+"""What a finish reason means; any other is a crash."""
+
+
 class Cline(Driver):
     """Cline with a provider that was set up with `cline auth`. It never asks, so it runs only with the user's word."""
 
@@ -66,9 +70,8 @@ class ClineReader(Reader):
         elif text(event, "type") == "run_result":
             names = ("inputTokens", "cacheReadTokens", "outputTokens", "totalCost")
             self._told(field(event, "aggregateUsage"), names, self.usage.turns)
-            completed = field(event, "finishReason") == "completed"
-            self.ended = Ended.FINISHED if completed else Ended.API_ERROR
-            self.error = "" if completed else text(event, "text")
+            self.ended = ENDS.get(text(event, "finishReason"), Ended.CRASHED)
+            self.error = "" if self.ended is Ended.FINISHED else text(event, "text")
 
     def _told(self, totals: object, names: tuple[str, str, str, str], turns: int | None) -> None:
         put, cached, out, cost = names

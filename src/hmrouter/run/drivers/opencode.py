@@ -23,6 +23,8 @@ KEYS = (
 )  # fmt: skip
 NO_TITLE = {"title": {"disable": True}}
 """It would ask a second model for a title of the session."""
+OWN_FAILURES = ("MessageOutputLengthError", "ContextOverflowError", "MessageAbortedError")
+"""Errors that the service is not to blame for."""
 EDITS_ONLY = {"edit": "allow", "bash": "deny", "webfetch": "deny", "external_directory": "deny"}
 """What it may do without the user's word."""
 
@@ -83,7 +85,7 @@ class OpenCodeReader(Reader):
             if text(event, "part.reason") == "stop":
                 self.ended, self.error = Ended.FINISHED, ""
         elif kind == "error":
-            self.ended = Ended.API_ERROR
+            self.ended = Ended.CRASHED if text(event, "error.name") in OWN_FAILURES else Ended.API_ERROR
             self.error = text(event, "error.data.message") or text(event, "error.name")
 
     def _step(self, event: Any) -> None:

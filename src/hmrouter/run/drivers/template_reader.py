@@ -44,7 +44,7 @@ class Reading:
     error_text: str = ""
     """For a harness without structured errors: a regular expression for lines with the API error that it ends with."""
     retry_text: str = ""
-    """The same for lines that report a failed call which it will try again."""
+    """The same for lines that say it will try again; they take back an API error just before them."""
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Reading:
@@ -88,7 +88,9 @@ class TemplateReader(Reader):
         if reading.error_text and re.search(reading.error_text, text):
             self.ended, self.error = Ended.API_ERROR, text.strip()
         elif reading.retry_text and re.search(reading.retry_text, text):
-            self.error = text.strip()
+            self.error = self.error or text.strip()
+            if self.ended is Ended.API_ERROR:  # so that was not the end
+                self.ended = None
 
     def close(self, exit_code: int | None) -> None:
         """Read the file that the harness left; without a terminal event, the exit code 0 means that it finished."""
