@@ -20,6 +20,8 @@ COMMANDS = {
     "probe": "probe:app",
     "explain": "explain:explain",
     "doctor": "doctor:doctor",
+    "report": "report:report",
+    "decisions": "decisions:decisions",
     "bench": "bench:app",
     "demo": "demo:demo",
 }

@@ -45,6 +45,7 @@ FIELDS: Mapping[str, Field] = {
     "model_version": Field(("model_version",), coerce.name),
     "harness_version": Field(("harness_version",), coerce.name),
     "dataset_version": Field(("dataset_version",), coerce.name),
+    "attempt": Field(("attempt",), coerce.trials),
 }
 
 KEY = ("suite", "source", "run", "trial")

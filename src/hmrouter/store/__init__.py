@@ -6,6 +6,8 @@ schema.py       the tables as they are now, and points in time as they are kept
 migrations.py   how a store gets there from any earlier version
 rows.py         an outcome <-> its row, and all outcomes as a stream
 ingest.py       many outcomes in, all or nothing, and a report of them
+decisions.py    the decision log: decisions, and what was reported of them
+attempts.py     executions that the program started itself, and how far they are
 runs.py         the runs that outcomes came with, and forgetting one
 merges.py       names that are read as another one
 suites.py       settings of suites, and dropping texts that are older than these allow
@@ -13,6 +15,8 @@ summary.py      counts and room taken, and giving room back
 vectors.py      the cache of embedding vectors
 """
 
+from hmrouter.store.attempts import AttemptState, LedgerEntry
+from hmrouter.store.decisions import DecisionCounts, ReportResult
 from hmrouter.store.ingest import AddReport
 from hmrouter.store.merges import Merge
 from hmrouter.store.runs import ForgetReport, RunInfo
@@ -24,9 +28,13 @@ __all__ = [
     "DEFAULT_URL",
     "UNCHANGED",
     "AddReport",
+    "AttemptState",
+    "DecisionCounts",
     "ForgetReport",
+    "LedgerEntry",
     "Merge",
     "OutcomeStore",
+    "ReportResult",
     "RunInfo",
     "SuiteSettings",
     "Summary",

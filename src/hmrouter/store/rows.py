@@ -60,6 +60,7 @@ def outcome_row(outcome: Outcome, position: int) -> Row:
         "model_version": outcome.model_version,
         "harness_version": outcome.harness_version,
         "dataset_version": outcome.dataset_version,
+        "attempt": _int(outcome.attempt),
     }  # fmt: skip
 
 
@@ -81,6 +82,7 @@ def outcome_of(row: Any, task: Task, route: Route) -> Outcome:
         when=moment(row.when_us),
         source=row.source, run=row.run, trial=row.trial,
         model_version=row.model_version, harness_version=row.harness_version, dataset_version=row.dataset_version,
+        attempt=row.attempt,
     )  # fmt: skip
 
 

@@ -9,7 +9,8 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, select
 
 from hmrouter.errors import UnknownName, UsageError
-from hmrouter.store.schema import embeddings, moment, outcomes, routes, runs, tasks
+from hmrouter.store.schema import attempts, decisions, embeddings, moment, outcomes, reports, routes, runs, tasks
+from hmrouter.types.reports import SOURCE
 
 _SUGGESTED = 10_000
 
@@ -90,6 +91,9 @@ def forget(conn: Connection, run: str, source: str | None, where: str) -> Forget
     n_tasks = conn.execute(delete(tasks).where(~used)).rowcount
     n_routes = conn.execute(delete(routes).where(routes.c.id.not_in(select(outcomes.c.route_id).distinct()))).rowcount
     conn.execute(delete(runs).where(runs.c.id == run_id))
+    if source in (None, SOURCE):  # the run of a report is its decision
+        for table, of in ((attempts, attempts.c.plan), (reports, reports.c.decision), (decisions, decisions.c.id)):
+            conn.execute(delete(table).where(of == run))
     return ForgetReport(gone, n_tasks, n_routes)
 
 

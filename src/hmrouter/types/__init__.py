@@ -2,18 +2,34 @@
 
 from hmrouter.types.decisions import Attempt, Candidate, Candidates, Decision, EarlierRuns, Evidence, Plan, UnknownRoute
 from hmrouter.types.outcomes import DEFAULT_SUITE, HistorySources, Outcome, Route, Status, Task, text_hash
+from hmrouter.types.reports import (
+    Billing,
+    DecisionKind,
+    DecisionRecord,
+    LoggedDecision,
+    Report,
+    ReportSource,
+    Revision,
+)
 
 __all__ = [
     "DEFAULT_SUITE",
     "Attempt",
+    "Billing",
     "Candidate",
     "Candidates",
     "Decision",
+    "DecisionKind",
+    "DecisionRecord",
     "EarlierRuns",
     "Evidence",
     "HistorySources",
+    "LoggedDecision",
     "Outcome",
     "Plan",
+    "Report",
+    "ReportSource",
+    "Revision",
     "Route",
     "Status",
     "Task",

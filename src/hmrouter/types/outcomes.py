@@ -156,6 +156,8 @@ class Outcome:
     harness_version: str = ""
     dataset_version: str = ""
     """Version and split of the data set that the task comes from."""
+    attempt: int = 1
+    """1 for a fresh task; more: so many attempts less one failed the check before, and the task is known to be hard."""
 
     def __post_init__(self) -> None:
         if not self.task.id:
@@ -165,6 +167,8 @@ class Outcome:
                 raise InvalidOutcome("score is missing; give a number from 0 to 1, or status infra_error or unknown")
         elif not 0.0 <= self.score <= 1.0:  # also refuses NaN
             raise InvalidOutcome(f"score {self.score} is outside 0 to 1")
+        if self.attempt < 1:
+            raise InvalidOutcome(f"attempt {self.attempt} is not a number of at least 1")
         for name in ("cost", "token_cost", "seconds"):
             value = getattr(self, name)
             if value is not None and not (value >= 0.0 and math.isfinite(value)):
