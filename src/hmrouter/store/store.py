@@ -154,9 +154,11 @@ class OutcomeStore:
 
     # -- executions under way -----------------------------------------------------------------------------------
 
-    def start_attempt(self, entry: LedgerEntry) -> None:
-        """Write down that an execution of a recorded plan starts."""
+    def start_attempt(self, entry: LedgerEntry, record: DecisionRecord | None = None) -> None:
+        """Write down that an execution of a plan starts; `record`: the plan, if this is its first."""
         with self._transaction(TransactionKind.PLAIN) as conn:
+            if record is not None:
+                decisions.record(conn, record, keep_text=True)
             attempts.start(conn, entry)
 
     def advance_attempt(
