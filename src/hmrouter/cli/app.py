@@ -20,6 +20,7 @@ COMMANDS = {
     "probe": "probe:app",
     "explain": "explain:explain",
     "doctor": "doctor:doctor",
+    "run": "run:run",
     "report": "report:report",
     "decisions": "decisions:decisions",
     "bench": "bench:app",

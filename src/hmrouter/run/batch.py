@@ -16,7 +16,6 @@ from hmrouter.run.cleanup import end_processes
 from hmrouter.run.repository import Repository
 from hmrouter.run.results import TaskResult
 from hmrouter.run.task_runner import EarlierWork, TaskRunner
-from hmrouter.run.work_folder import WorkFolder
 from hmrouter.store import AttemptState, OutcomeStore
 from hmrouter.types import DEFAULT_SUITE, Task
 
@@ -70,7 +69,7 @@ def batch_id(repository: Repository, tasks: Path) -> str:
     return hashlib.sha256(f"{repository.common}\0{tasks.resolve()}".encode()).hexdigest()[:16]
 
 
-def earlier_work(store: OutcomeStore, batch: str, work: WorkFolder) -> dict[str, EarlierWork]:
+def earlier_work(store: OutcomeStore, batch: str) -> dict[str, EarlierWork]:
     """Collect what earlier processes did for the tasks of a batch, by task; what they left running is ended."""
     entries = defaultdict(list)
     for entry in store.attempts(batch):

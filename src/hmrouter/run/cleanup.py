@@ -26,20 +26,24 @@ class Removed:
     """Attempts that were under way when their process ended; they are reported as unknown."""
 
 
-def clean(store: OutcomeStore | None, repository: Repository, work: WorkFolder, grace: float = 5.0) -> Removed:
-    """Remove everything that no living run owns. Output and diffs stay, and so does what waits to be verified."""
+def clean(
+    store: OutcomeStore, repository: Repository, work: WorkFolder, *, keep_unfinished: bool = False, grace: float = 5.0
+) -> Removed:
+    """Remove everything that no living run owns. Output and diffs stay, and so does what waits to be verified.
+
+    `keep_unfinished` leaves the ledger as it is, for a run that goes on with it.
+    """
     below = str(work.root)
-    entries = [] if store is None else [e for e in store.unfinished_attempts() if e.folder.startswith(below)]
+    entries = [e for e in store.unfinished_attempts() if e.folder.startswith(below)]
     dead = [e for e in entries if not work.alive(str(e.detail.get("owner", "")))]
     living = {f"{e.plan}-{e.attempt}" for e in entries if e not in dead}
     processes = sum(end_processes(e, grace) for e in dead)
     trees = [t for t in _trees(repository, work) if not any(t.name.startswith(name) for name in living)]
     for tree in trees:
         repository.remove_worktree(tree)
-    interrupted = [e for e in dead if e.state is AttemptState.STARTED]
+    interrupted = [e for e in dead if e.state is AttemptState.STARTED and not keep_unfinished]
     for entry in interrupted:
-        if store is not None:
-            store.finish_attempt(_interrupted(entry), entry.detail)
+        store.finish_attempt(_interrupted(entry), entry.detail)
     return Removed(processes, len(trees), len(interrupted))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hmrouter.run.git import GitError
+from hmrouter.errors import GitError
 from hmrouter.run.repository import Repository
 from hmrouter.run.results import TaskResult
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hmrouter.errors import HMRouterError
+from hmrouter.errors import GitError
 
 ENVIRONMENT: Mapping[str, str] = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 """Answers in English, no question at a terminal, and no lock that a running harness could trip over."""
@@ -17,10 +17,6 @@ AUTHOR: Mapping[str, str] = {
 }  # fmt: skip
 SAFE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false")
 """Settings with which nothing that a repository brings along is executed."""
-
-
-class GitError(HMRouterError):
-    """Git refused, is not there, or the folder is no repository that can be worked in."""
 
 
 def git(folder: Path, *words: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> bytes:

@@ -9,8 +9,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from hmrouter.errors import GitError
 from hmrouter.files import atomic_write
-from hmrouter.run.git import AUTHOR, GitError, git, names, succeeds
+from hmrouter.run.git import AUTHOR, git, names, succeeds
 
 GITLINK = "160000"
 """The mode under which git keeps another repository: a submodule."""
@@ -127,7 +128,7 @@ class Repository:
 def changes_of(tree: Path, start: str, index: Path, without: Collection[str] = ()) -> bytes:
     """Return everything that differs from a state in a tree as a diff: committed, changed or new, but not ignored.
 
-    `index` is a file that is used meanwhile, so that the tree's own index stays as it is. `without`: paths to leave out.
+    `index` is a file that is used meanwhile, so that the tree's own index stays. `without`: paths to leave out.
     """
     aside = {"GIT_INDEX_FILE": str(index)}
     own = tree / os.fsdecode(git(tree, "rev-parse", "--git-path", "index").rstrip(b"\n"))

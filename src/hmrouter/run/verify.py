@@ -6,9 +6,9 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from hmrouter.errors import HarnessError
+from hmrouter.errors import GitError, HarnessError
 from hmrouter.run.checkout import Cancelled, Checkouts
-from hmrouter.run.git import GitError, git
+from hmrouter.run.git import git
 from hmrouter.run.protected import ProtectedPaths
 from hmrouter.run.repository import GITLINK, files_of
 
