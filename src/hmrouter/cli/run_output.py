@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from hmrouter.cli.output import console, dollars, percent, say, table
 from hmrouter.cli.words import counted
 from hmrouter.types import Plan, Status, Task
@@ -106,12 +108,12 @@ def show_dry_run(
         out.add_row(f"{number}. {attempt.route}", percent(attempt.success), dollars(attempt.cost))
     console().print(out)
     for number, command in enumerate(commands, start=1):
-        console().print(f"{number}. {shlex.join(command)}")
+        typer.echo(f"{number}. {shlex.join(command)}")  # not broken into lines, so that it can be copied
     if setup:
-        console().print(f"set-up: {setup}")
-    console().print(f"verify: {verify}")
-    console().print(f"taken from the base while verifying: {', '.join(protected)}")
-    console().print(f"expected: {percent(plan.success)}% solved for {dollars(plan.cost)}")
+        typer.echo(f"set-up: {setup}")
+    typer.echo(f"verify: {verify}")
+    typer.echo(f"taken from the base while verifying: {', '.join(protected)}")
+    typer.echo(f"expected: {percent(plan.success)}% solved for {dollars(plan.cost)}")
 
 
 def show_batch(results: Sequence[TaskResult], total: BatchSummary, beside: IncumbentSummary | None) -> None:

@@ -133,7 +133,9 @@ def changes_of(tree: Path, start: str, index: Path, without: Collection[str] = (
     aside = {"GIT_INDEX_FILE": str(index)}
     own = tree / os.fsdecode(git(tree, "rev-parse", "--git-path", "index").rstrip(b"\n"))
     try:
-        shutil.copyfile(own, index)  # with what git knows of unchanged files, so that it need not read them again
+        # With what git knows of unchanged files, so that it need not read them again; and with its time, by which git
+        # tells files that changed right after they were looked at.
+        shutil.copy2(own, index)
         git(tree, "add", "--all", "--", ".", *(f":(exclude,literal){path}" for path in without), env=aside)
         return git(tree, "diff", "--cached", "--binary", "--full-index", "--no-renames", "--no-color",
                    "--no-ext-diff", "--no-textconv", start, env=aside)  # fmt: skip
