@@ -202,7 +202,7 @@ def clean_up(request: RunRequest) -> None:
     with OutcomeStore(request.store) as store:
         removed = clean(store, repository, WorkFolder.of(repository, request.work))
     typer.echo(
-        f"Removed {counted(removed.worktrees, 'checkout')}, ended {counted(removed.processes, 'process')}, "
+        f"Removed {counted(removed.worktrees, 'checkout')}, ended {counted(removed.processes, 'process', 'processes')}, "
         f"gave up {counted(removed.attempts, 'attempt')} that {'was' if removed.attempts == 1 else 'were'} under way."
     )
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,7 +79,8 @@ class World:
         path.write_text(
             f"#!{sys.executable}\nimport sys\nif sys.argv[1:] == ['--version']: sys.exit(print('{name} 1.2.3'))\n"
             f"import json, os, pathlib, subprocess, time\n"
-            f"with open({str(self.folder / 'starts')!r}, 'a') as log: log.write('{name} ' + os.getcwd() + '\\n')\n"
+            f"try: open({str(self.folder / 'starts')!r}, 'a').write('{name} ' + os.getcwd() + '\\n')\n"
+            f"except OSError: pass  # in a sandbox\n"
             f"def say(**event): print(json.dumps(event), flush=True)\n"
             f"say(type='usage', cost=0.10)\n{program}\nsay(type='done')\n"
         )
@@ -172,6 +174,15 @@ def world(bare: World) -> Iterator[World]:
     bare.make_repo()
     yield bare
     assert bare.processes() == []
+
+
+@pytest.fixture
+def world_elsewhere() -> Iterator[World]:
+    """A world that is not below /tmp, which a sandbox has one of its own of."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        world = World(Path(folder).resolve())
+        world.make_repo()
+        yield world
 
 
 Say = Callable[[subprocess.CompletedProcess[str]], str]
