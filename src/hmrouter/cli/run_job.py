@@ -201,8 +201,9 @@ def clean_up(request: RunRequest) -> None:
     repository = request.repository()
     with OutcomeStore(request.store) as store:
         removed = clean(store, repository, WorkFolder.of(repository, request.work))
+    ended = counted(removed.processes, "process", "processes")
     typer.echo(
-        f"Removed {counted(removed.worktrees, 'checkout')}, ended {counted(removed.processes, 'process', 'processes')}, "
+        f"Removed {counted(removed.worktrees, 'checkout')}, ended {ended}, "
         f"gave up {counted(removed.attempts, 'attempt')} that {'was' if removed.attempts == 1 else 'were'} under way."
     )
 

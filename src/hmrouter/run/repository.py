@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,17 +69,30 @@ class Repository:
     def add_worktree(self, folder: Path, commit: str) -> None:
         """Check a commit out in a folder of its own, on no branch."""
         folder.parent.mkdir(parents=True, exist_ok=True)
-        git(self.root, "worktree", "add", "--quiet", "--detach", str(folder), commit)
+        with self._alone():  # files are written afterwards: that takes long, and several may do it at once
+            git(self.root, "worktree", "add", "--quiet", "--detach", "--no-checkout", str(folder), commit)
+        git(folder, "reset", "--quiet", "--hard", commit)
 
     def remove_worktree(self, folder: Path) -> None:
         """Remove a work tree with everything in it; one that is not there is no error."""
-        if not succeeds(self.root, "worktree", "remove", "--force", "--force", str(folder)):
-            shutil.rmtree(folder, ignore_errors=True)
-            git(self.root, "worktree", "prune")
+        shutil.rmtree(folder, ignore_errors=True)
+        link = os.fsencode(folder / ".git")
+        with self._alone():  # by hand: git would prune work trees of others, too, whose disk is not there right now
+            for known in self.common.glob("worktrees/*/gitdir"):
+                if known.read_bytes().strip() == link:
+                    shutil.rmtree(known.parent)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other threads and processes from work trees: git trips over one that is made or removed meanwhile."""
+        with (self.common / "hmrouter.lock").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def worktrees(self, below: Path) -> list[Path]:
         """List the work trees in a folder."""
-        lines = git(self.root, "worktree", "list", "--porcelain", "-z").split(b"\0")
+        with self._alone():
+            lines = git(self.root, "worktree", "list", "--porcelain", "-z").split(b"\0")
         found = [Path(os.fsdecode(line[9:])) for line in lines if line.startswith(b"worktree ")]
         return [path for path in found if path.resolve().is_relative_to(below.resolve())]
 
@@ -117,7 +132,8 @@ class Repository:
                 raise GitError(f"the branch {branch} is there already and holds something else", argument="branch")
             return self.commit(branch)
         made = git(self.root, "commit-tree", tree, "-p", base, "-m", message, env=self._author()).decode().strip()
-        git(self.root, "update-ref", f"refs/heads/{branch}", made, "0" * len(made))
+        with self._alone():
+            git(self.root, "update-ref", f"refs/heads/{branch}", made, "0" * len(made))
         return made
 
     def _author(self) -> dict[str, str]:

@@ -123,7 +123,7 @@ class OutcomeStore:
 
     def record(self, decision: DecisionRecord, *, keep_text: bool = True) -> None:
         """Write a decision to the log, so that what comes of it can be reported. Without `keep_text`, only a hash."""
-        with self._transaction(TransactionKind.PLAIN) as conn:
+        with self._transaction(TransactionKind.ALONE) as conn:
             decisions.record(conn, decision, keep_text)
 
     def report(self, report: Report) -> ReportResult:
@@ -156,7 +156,7 @@ class OutcomeStore:
 
     def start_attempt(self, entry: LedgerEntry, record: DecisionRecord | None = None) -> None:
         """Write down that an execution of a plan starts; `record`: the plan, if this is its first."""
-        with self._transaction(TransactionKind.PLAIN) as conn:
+        with self._transaction(TransactionKind.ALONE) as conn:
             if record is not None:
                 decisions.record(conn, record, keep_text=True)
             attempts.start(conn, entry)
@@ -165,7 +165,7 @@ class OutcomeStore:
         self, plan: str, attempt: int, state: AttemptState, detail: Mapping[str, Any] | None = None
     ) -> None:
         """Write down how far an execution is."""
-        with self._transaction(TransactionKind.PLAIN) as conn:
+        with self._transaction(TransactionKind.ALONE) as conn:
             attempts.advance(conn, plan, attempt, state, detail)
 
     def finish_attempt(self, report: Report, detail: Mapping[str, Any] | None = None) -> ReportResult:
