@@ -63,7 +63,6 @@ ADVICE: Mapping[str, str] = MappingProxyType({
     "router_file": "give a file that Router.save wrote",
     "score_key": "choose one with the mapping score={scorer}.KEY",
     "score_name": "choose with the mapping score=NAME",
-    "set_key": "set {key}",
     "skip_bad": "mend them, or skip them to read the rest",
     "widen_pool": "give at least one pair",
     "work_folder": "give another folder with work",

@@ -1,4 +1,4 @@
-"""Which routes can be run here: a driver knows the harness and the model, it is installed, and it has its key."""
+"""The pool of a run: the routes of a wish that can be run here, and why the others cannot."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hmrouter.errors import HarnessError, UnknownName
+from hmrouter.run.doctor import examine, sort_out
 from hmrouter.run.drivers.base import Driver
 from hmrouter.types import Route
 
@@ -26,42 +27,25 @@ class Runnable:
         return self.routes
 
 
-def runnable(routes: Iterable[Route], drivers: Mapping[str, Driver], bypass: bool) -> Runnable:
-    """Sort routes into those that can be run here and the others."""
+def runnable(
+    routes: Iterable[Route], drivers: Mapping[str, Driver], bypass: bool, ask_services: bool = True
+) -> Runnable:
+    """Sort routes into those that can be run here and the others; services tell how they spell their models."""
+    wanted = list(dict.fromkeys(routes))
+    used = {route.harness for route in wanted}
+    known = {name: driver for name, driver in drivers.items() if name in used}
+    _, unable = sort_out(wanted, known, examine(known, ask_services=ask_services))
     fine, refused = list[Route](), dict[Route, HarnessError | UnknownName]()
-    of_harness: dict[str, HarnessError | UnknownName | None] = {}
-    for route in dict.fromkeys(routes):
-        if route.harness not in of_harness:
-            of_harness[route.harness] = _reason(route.harness, drivers, bypass)
-        reason = of_harness[route.harness]
-        if reason is None and drivers[route.harness].spelling(route.model) is None:
-            reason = HarnessError(f"the harness {route.harness} cannot run the model {route.model}")
-        if reason is None:
-            fine.append(route)
+    for route in wanted:
+        if route.harness not in drivers:
+            refused[route] = UnknownName("harness", route.harness, drivers, "what can be run here")
+        elif route in unable:
+            refused[route] = HarnessError(f"{route} cannot be run here: {unable[route]}")
+        elif drivers[route.harness].only_bypassed and not bypass:
+            refused[route] = HarnessError(
+                f"the harness {route.harness} runs commands without asking, and that was not allowed in this workspace",
+                argument="bypass", hint="allow_bypass",
+            )  # fmt: skip
         else:
-            refused[route] = reason
+            fine.append(route)
     return Runnable(tuple(fine), refused)
-
-
-def _reason(harness: str, drivers: Mapping[str, Driver], bypass: bool) -> HarnessError | UnknownName | None:
-    """Say why a harness cannot be run here, if so."""
-    driver = drivers.get(harness)
-    if driver is None:
-        return UnknownName("harness", harness, drivers, "what can be run here")
-    if driver.installed() is None:
-        return HarnessError(
-            f"the harness {harness} is not installed here, or does not start",
-            hint="install_harness" if driver.install else "", command=driver.install,
-        )  # fmt: skip
-    needs = driver.needs()
-    if not needs.met(driver.environ):
-        return HarnessError(
-            f"the harness {harness} has no key: {' or '.join(needs.keys)} is not set", hint="set_key",
-            key=needs.keys[0], how=driver.get_key,
-        )  # fmt: skip
-    if driver.only_bypassed and not bypass:
-        return HarnessError(
-            f"the harness {harness} runs commands without asking, and that was not allowed in this workspace",
-            argument="bypass", hint="allow_bypass",
-        )  # fmt: skip
-    return None
