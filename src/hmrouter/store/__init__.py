@@ -6,6 +6,7 @@ schema.py       the tables as they are now, and points in time as they are kept
 migrations.py   how a store gets there from any earlier version
 rows.py         an outcome <-> its row, and all outcomes as a stream
 ingest.py       many outcomes in, all or nothing, and a report of them
+decision_log.py what OutcomeStore offers of decisions, reports and executions under way
 decisions.py    the decision log: decisions, and what was reported of them
 attempts.py     executions that the program started itself, and how far they are
 runs.py         the runs that outcomes came with, and forgetting one

@@ -10,14 +10,13 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import contextmanager
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy.typing as npt
 from sqlalchemy import Connection, Engine
 
 from hmrouter.errors import StoreError, UnknownName
-from hmrouter.store import attempts, decisions, ingest, merges, rows, runs, suites, summary, vectors
-from hmrouter.store.attempts import AttemptState, LedgerEntry
+from hmrouter.store import ingest, merges, rows, runs, suites, summary, vectors
 from hmrouter.store.damage import damaged, telling_damage
 from hmrouter.store.database import (
     TransactionKind,
@@ -28,7 +27,7 @@ from hmrouter.store.database import (
     sqlite_file,
     transaction,
 )
-from hmrouter.store.decisions import DecisionCounts, ReportResult
+from hmrouter.store.decision_log import DecisionLog
 from hmrouter.store.ingest import AddReport
 from hmrouter.store.merges import Merge
 from hmrouter.store.migrations import migrate, version_of
@@ -36,12 +35,12 @@ from hmrouter.store.runs import ForgetReport, RunInfo
 from hmrouter.store.schema import microseconds, now_us
 from hmrouter.store.suites import UNCHANGED, Days, SuiteSettings
 from hmrouter.store.summary import Summary
-from hmrouter.types import DecisionRecord, LoggedDecision, Outcome, Report
+from hmrouter.types import Outcome
 
 DEFAULT_URL = "sqlite:///hmrouter.db"
 
 
-class OutcomeStore:
+class OutcomeStore(DecisionLog):
     """Outcomes in a SQLite file or a PostgreSQL database; opened, and brought up to date, at the first use.
 
     Several threads and processes may use one store at a time. `sqlite://` is a store in memory, for
@@ -118,71 +117,6 @@ class OutcomeStore:
         """
         with self._transaction(TransactionKind.ALONE) as conn:
             return runs.forget(conn, run, source, self._where)
-
-    # -- the decision log ---------------------------------------------------------------------------------------
-
-    def record(self, decision: DecisionRecord, *, keep_text: bool = True) -> None:
-        """Write a decision to the log, so that what comes of it can be reported. Without `keep_text`, only a hash."""
-        with self._transaction(TransactionKind.ALONE) as conn:
-            decisions.record(conn, decision, keep_text)
-
-    def report(self, report: Report) -> ReportResult:
-        """Add a report to a decision of the log; what it says is an outcome from then on.
-
-        The same report again counts once. Another one for the same attempt replaces it: it is the next revision, and
-        those before it stay in the log.
-        """
-        with self._transaction(TransactionKind.ALONE) as conn:
-            return decisions.report(conn, report, self._where)
-
-    def decision(self, decision: str) -> LoggedDecision:
-        """Read a decision of the log with its reports."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
-            return decisions.one(conn, decision, self._where)
-
-    def decisions(
-        self, *, namespace: str | None = None, is_open: bool | None = None, limit: int = 100
-    ) -> list[LoggedDecision]:
-        """Read decisions of the log, the newest first; `is_open`: only those without a report, or only the others."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
-            return decisions.some(conn, namespace, is_open, limit)
-
-    def decision_counts(self, namespace: str | None = None) -> DecisionCounts:
-        """Count the decisions of the log and those without a report."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
-            return decisions.counts(conn, namespace)
-
-    # -- executions under way -----------------------------------------------------------------------------------
-
-    def start_attempt(self, entry: LedgerEntry, record: DecisionRecord | None = None) -> None:
-        """Write down that an execution of a plan starts; `record`: the plan, if this is its first."""
-        with self._transaction(TransactionKind.ALONE) as conn:
-            if record is not None:
-                decisions.record(conn, record, keep_text=True)
-            attempts.start(conn, entry)
-
-    def advance_attempt(
-        self, plan: str, attempt: int, state: AttemptState, detail: Mapping[str, Any] | None = None
-    ) -> None:
-        """Write down how far an execution is."""
-        with self._transaction(TransactionKind.ALONE) as conn:
-            attempts.advance(conn, plan, attempt, state, detail)
-
-    def finish_attempt(self, report: Report, detail: Mapping[str, Any] | None = None) -> ReportResult:
-        """Report an execution and mark it as ended, in one transaction: it is never one without the other."""
-        with self._transaction(TransactionKind.ALONE) as conn:
-            attempts.advance(conn, report.decision, report.attempt, AttemptState.ENDED, detail)
-            return decisions.report(conn, report, self._where)
-
-    def attempts(self, batch: str) -> list[LedgerEntry]:
-        """Read the executions of a batch, by plan and attempt."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
-            return attempts.of_batch(conn, batch)
-
-    def unfinished_attempts(self) -> list[LedgerEntry]:
-        """Read the executions that are not reported."""
-        with self._transaction(TransactionKind.SNAPSHOT) as conn:
-            return attempts.unfinished(conn)
 
     # -- what there is ------------------------------------------------------------------------------------------
 
