@@ -17,7 +17,7 @@ from hmrouter.cli.output import DEFAULT_ROUTER, dollars, print_json, say
 from hmrouter.cli.run_output import ENDS, LiveLine, document, show_batch, show_dry_run
 from hmrouter.cli.words import counted
 from hmrouter.decide.pool import canonical_route, select
-from hmrouter.errors import UsageError
+from hmrouter.errors import GitError, UsageError
 from hmrouter.plan import Goal
 from hmrouter.router import Router
 from hmrouter.run import permission
@@ -140,7 +140,7 @@ def run_one(request: RunRequest) -> None:
         ready = prepare(request, store, many=False)
         if not request.verify:
             raise UsageError("a verified result needs a command that verifies; give --verify COMMAND")
-        require_takeable(ready.repository, bool(request.branch), request.in_place, ready.settings.own_files)
+        require_takeable(ready.repository, request.branch, request.in_place, ready.settings.own_files)
         (result,) = _run(ready, store, [BatchTask(task, request.verify)], "", {})
         commit = deliver(ready.repository, result, request.branch, _message(task))
     if request.as_json:
@@ -238,7 +238,7 @@ def _run(
 ) -> list[TaskResult]:
     """Run tasks, deliver those of a batch as they are solved, and give the results in the order of the tasks."""
     request, stop = ready.request, threading.Event()
-    spending = Spending(request.budget, _spent(earlier))
+    spending = Spending(request.budget, _spent(earlier), request.concurrency, stop)
     baselines = Baselines(request.baseline, lambda command: ready.live.say(f"note: {command!r} passes already"))
     results: dict[str, TaskResult] = {}
 
@@ -246,8 +246,12 @@ def _run(
         results[result.task.id] = result
         if batch and result.solved:
             branch = branch_name(request.branch or PREFIX, result.task.id)
-            deliver(ready.repository, result, branch, _message(result.task))
-            ready.live.say(f"[{result.task.id}] solved: branch {branch}")
+            try:
+                deliver(ready.repository, result, branch, _message(result.task))
+            except GitError as error:  # of one task: the others go on
+                ready.live.say(f"[{result.task.id}] {error}")
+            else:
+                ready.live.say(f"[{result.task.id}] solved: branch {branch}")
 
     with ready.work.owned() as owner:
         shared = TaskRunner(

@@ -9,10 +9,15 @@ from hmrouter.run.repository import Repository
 from hmrouter.run.results import TaskResult
 
 
-def require_takeable(repository: Repository, to_branch: bool, in_place: bool, own: Collection[str] = ()) -> None:
-    """Refuse a tree that could not take changes later, before any money is spent; `own`: files of this program."""
+def require_takeable(repository: Repository, branch: str, in_place: bool, own: Collection[str] = ()) -> None:
+    """Refuse a tree or a branch that could not take changes later, before any money is spent.
+
+    `own`: files of this program in the tree.
+    """
+    if branch and repository.has_branch(branch):
+        raise GitError(f"the branch {branch} is there already", argument="branch", hint="choose_another")
     changed = [path for path in repository.changed(untracked=in_place) if path not in own]
-    if changed and (in_place or not to_branch):
+    if changed and (in_place or not branch):
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise GitError(
             f"the tree has changes that are not committed ({changed[0]}{more})",

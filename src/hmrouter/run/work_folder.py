@@ -63,8 +63,9 @@ class WorkFolder:
         try:
             yield own
         finally:
-            with suppress(OSError):
-                path.unlink()
+            if name is None:  # a name that others ask for stays: they may have the file open
+                with suppress(OSError):
+                    path.unlink()
             os.close(handle)
 
     def alive(self, owner: str) -> bool:

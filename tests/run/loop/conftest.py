@@ -36,6 +36,7 @@ class World:
     folder: Path
     verify: str = VERIFY
     solve: str = SOLVE
+    history: str = "none"
     store: Path | None = None
     """Where the store is, if not beside the repository."""
     harnesses: list[Path] = field(default_factory=list)
@@ -111,7 +112,7 @@ class World:
         harnesses = [word for path in self.harnesses for word in ("--harness", str(path))]
         return [
             str(COMMAND), "run", *map(str, arguments), *harnesses, "--pool", str(pool), "--store", self.url,
-            "--work", str(self.folder / "work"), "--history", "none",
+            "--work", str(self.folder / "work"), "--history", self.history,
         ]  # fmt: skip
 
     def environment(self, **extra: str) -> dict[str, str]:

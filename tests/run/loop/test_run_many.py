@@ -84,6 +84,15 @@ def test_running_it_again_starts_nothing_that_is_finished(two: World) -> None:
     assert Counter(o.task.id for o in two.outcomes() if o.score == 1.0) == Counter([f"t{i}" for i in range(4)])
 
 
+def test_several_at_a_time_share_a_budget_and_none_is_turned_away_while_there_is_some(two: World) -> None:
+    tasks = write_tasks(two, 6)
+    assert two.run("--tasks", tasks, "--budget", 5, "--concurrency", 4).returncode == 0
+    other = two.folder / "other.jsonl"
+    other.write_text(tasks.read_text().replace('"t', '"u'))
+    done = two.run("--tasks", other, "--budget", 1.5, "--stop-after", 1, "--concurrency", 4)
+    assert done.returncode == 0, done.stderr  # some waited for the room that others held
+
+
 def test_a_budget_is_for_all_of_them_also_when_it_goes_on(two: World) -> None:
     tasks = write_tasks(two, 4)
     done = two.run("--tasks", tasks, "--budget", 0.20)

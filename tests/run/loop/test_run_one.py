@@ -91,6 +91,9 @@ def test_a_branch_leaves_the_tree_alone(world: World) -> None:
     assert world.git("status", "--short") == "M README"
     assert world.git("diff", "--stat", "main", "fix/add").startswith("calc.py")
     assert world.git("log", "-1", "--format=%s %an", "fix/add") == "Fix add Someone"
+    again = world.run("Fix add", "--verify", world.verify, "--branch", "fix/add")
+    assert "error: the branch fix/add is there already; choose another with --branch" in again.stderr
+    assert len(world.starts()) == 1  # refused before any money is spent
 
 
 def test_binary_files_links_and_modes_arrive_as_they_are(world: World) -> None:
