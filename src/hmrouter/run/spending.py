@@ -34,7 +34,7 @@ class Spending:
     _changed: threading.Condition = field(default_factory=threading.Condition, repr=False)
 
     def start(self, cap: float | None) -> float | None:
-        """Hold room for an attempt with a cap of its own or none; return how much it may spend, None if nothing is left.
+        """Hold room for an attempt, which may have a cap; return how much it may spend, None if nothing is left.
 
         Where all that is left is held by attempts that run, this waits for one of them. Without a limit it is the cap,
         or infinity.

@@ -88,7 +88,7 @@ def test_several_at_a_time_share_a_budget_and_none_is_turned_away_while_there_is
     tasks = write_tasks(two, 6)
     assert two.run("--tasks", tasks, "--budget", 5, "--concurrency", 4).returncode == 0
     other = two.folder / "other.jsonl"
-    other.write_text(tasks.read_text().replace('"t', '"u'))
+    other.write_text(tasks.read_text().replace('"id": "t', '"id": "u'))
     done = two.run("--tasks", other, "--budget", 1.5, "--stop-after", 1, "--concurrency", 4)
     assert done.returncode == 0, done.stderr  # some waited for the room that others held
 
