@@ -77,7 +77,8 @@ def run(
 
     Example: `hmrouter run "Fix the failing test in parser.py" --verify "pytest -q"`
     """
-    from hmrouter.cli.run_job import RunRequest, clean_up, dry, run_many, run_one
+    from hmrouter.cli.run_job import clean_up, dry, run_many, run_one
+    from hmrouter.cli.run_request import RunRequest
 
     request = RunRequest(
         text=text, verify=verify, verify_paths=tuple(verify_paths or ()), setup=setup, tasks=tasks,

@@ -7,20 +7,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import FrameType
 
 import typer
 
 from hmrouter.cli.asking import asked_pool, asked_router, asked_task
-from hmrouter.cli.output import DEFAULT_ROUTER, dollars, print_json, say
+from hmrouter.cli.output import dollars, print_json, say
 from hmrouter.cli.run_output import ENDS, LiveLine, document, show_batch, show_dry_run
+from hmrouter.cli.run_request import RunRequest
 from hmrouter.cli.words import counted
-from hmrouter.decide.pool import canonical_route, select
+from hmrouter.decide.pool import select
 from hmrouter.errors import GitError, UsageError
-from hmrouter.plan import Goal
 from hmrouter.router import Router
-from hmrouter.run import permission
 from hmrouter.run.baseline import Baselines
 from hmrouter.run.batch import BatchTask, batch_id, earlier_work, read_tasks, run_all
 from hmrouter.run.checkout import Checkouts
@@ -40,75 +38,11 @@ from hmrouter.run.task_runner import EarlierWork, RunSettings, TaskRunner
 from hmrouter.run.verify import Verifier
 from hmrouter.run.work_folder import WorkFolder
 from hmrouter.store import OutcomeStore
-from hmrouter.store.database import parse, sqlite_file
-from hmrouter.types import DEFAULT_SUITE, HistorySources, Route, Task
+from hmrouter.types import DEFAULT_SUITE, Route, Task
 
 PREFIX = "hmrouter/"
 """The beginning of the names of the branches that many tasks become."""
 INTERRUPTED = 130
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """The options of `hmrouter run`."""
-
-    text: str
-    verify: str
-    verify_paths: tuple[str, ...]
-    setup: str
-    tasks: Path | None
-    concurrency: int
-    budget: float | None
-    stop_after: float | None
-    timeout: float
-    max_turns: int | None
-    attempts: int
-    cost_weight: float | None
-    max_cost: float | None
-    effort: str | None
-    incumbent: str | None
-    branch: str
-    in_place: bool
-    sandbox: str | None
-    unattended: str | None
-    harness: tuple[Path, ...]
-    baseline: bool
-    work: Path | None
-    router: str | None
-    pool: Path | None
-    allow: tuple[str, ...]
-    deny: tuple[str, ...]
-    suite: str | None
-    task_id: str | None
-    family: str | None
-    history: HistorySources | None
-    store: str
-    as_json: bool
-
-    def repository(self) -> Repository:
-        """Find the repository, and keep what the user says about acting unasked in it."""
-        found = Repository.at(Path.cwd())
-        if self.unattended is not None:
-            permission.say(found, self.unattended)
-        return found
-
-    def settings(self, repository: Repository) -> RunSettings:
-        """How attempts are made."""
-        return RunSettings(
-            attempts=self.attempts, goal=None if self.cost_weight is None else Goal(self.cost_weight),
-            max_cost=self.max_cost, stop_after=self.stop_after, max_seconds=self.timeout, max_turns=self.max_turns,
-            effort=self.effort, bypass=permission.may_act_unasked(repository), in_place=self.in_place,
-            own_files=self._own_files(repository),
-            incumbent=canonical_route(self.incumbent) if self.incumbent else None,
-        )  # fmt: skip
-
-    def _own_files(self, repository: Repository) -> tuple[str, ...]:
-        """Files of this program that lie in the tree: its store and its router."""
-        file = sqlite_file(parse(self.store))
-        own = [Path(self.router or DEFAULT_ROUTER)]
-        own += [] if file is None else [file, *(file.with_name(file.name + end) for end in ("-wal", "-shm"))]
-        inside = [path.resolve() for path in own if path.resolve().is_relative_to(repository.root.resolve())]
-        return tuple(str(path.relative_to(repository.root.resolve())) for path in inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +178,11 @@ def _run(
 
     def done(result: TaskResult) -> None:
         results[result.task.id] = result
-        if batch and result.solved:
-            branch = branch_name(request.branch or PREFIX, result.task.id)
-            try:
-                deliver(ready.repository, result, branch, _message(result.task))
-            except GitError as error:  # of one task: the others go on
-                ready.live.say(f"[{result.task.id}] {error}")
-            else:
-                ready.live.say(f"[{result.task.id}] solved: branch {branch}")
+        if batch:
+            said = _delivered(ready, result) if result.solved else ENDS[result.end.value]
+            ready.live.say(
+                f"[{result.task.id}] {said} ({len(results)} of {len(tasks)} tasks, {dollars(spending.spent)})"
+            )
 
     with ready.work.owned() as owner:
         shared = TaskRunner(
@@ -268,6 +199,16 @@ def _run(
             ready.live.say("stopped: every process of it was ended, and what happened is recorded")
             raise typer.Exit(INTERRUPTED) from None
     return [results[item.task.id] for item in tasks]
+
+
+def _delivered(ready: Prepared, result: TaskResult) -> str:
+    """Make a branch of what solved a task of many, and say which; a refusal is said, and the others go on."""
+    branch = branch_name(ready.request.branch or PREFIX, result.task.id)
+    try:
+        deliver(ready.repository, result, branch, _message(result.task))
+    except GitError as error:
+        return str(error)
+    return f"solved: branch {branch}"
 
 
 @contextmanager
