@@ -28,6 +28,7 @@ from hmrouter.run.comparison import IncumbentSummary, against, summary
 from hmrouter.run.deliver import branch_name, deliver, require_takeable
 from hmrouter.run.drivers import all_drivers
 from hmrouter.run.drivers.base import Driver, Job
+from hmrouter.run.planning import plan_attempts
 from hmrouter.run.protected import ProtectedPaths
 from hmrouter.run.repository import Repository
 from hmrouter.run.results import TaskResult
@@ -115,8 +116,8 @@ def dry(request: RunRequest) -> None:
             task = asked_task(request.text, request.suite, request.task_id, request.family)
             tasks = [BatchTask(task, request.verify)]
     for item in tasks:
-        plan = ready.router.plan(
-            item.task, attempts=request.attempts, pool=ready.pool, max_cost=request.max_cost, goal=ready.settings.goal
+        plan = plan_attempts(
+            ready.router, item.task, ready.pool, request.attempts, request.max_cost, ready.settings.goal
         )
         folder = ready.work.attempt(plan.id, 1)
         commands = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +18,7 @@ from hmrouter.run.baseline import Baselines
 from hmrouter.run.checkout import Cancelled, Checkouts
 from hmrouter.run.drivers.base import Driver, Ended, HarnessResult, Job, Usage
 from hmrouter.run.in_tree import in_own_tree, in_place
+from hmrouter.run.planning import plan_attempts
 from hmrouter.run.repository import changes_of, keep_diff
 from hmrouter.run.results import AttemptResult, TaskEnd, TaskResult, from_detail, to_detail
 from hmrouter.run.spending import Spending
@@ -188,9 +189,7 @@ class _Course:
         if left < 1 or not pool:
             return None
         try:
-            plan = runner.router.plan(
-                self.task, attempts=left, pool=pool, max_cost=settings.max_cost, goal=settings.goal
-            )
+            plan = plan_attempts(runner.router, self.task, pool, left, settings.max_cost, settings.goal)
         except NoRoute:
             if not self.reports:
                 raise
@@ -203,8 +202,9 @@ class _Course:
 
     def _expect(self, route: Route) -> None:
         """Note what is expected of the incumbent before anything is known of the task."""
-        decision = self.runner.router.route(self.task, pool=[route])
-        self.forecast[route] = (decision.success, decision.cost)
+        with suppress(NoRoute):  # nothing is known of it
+            decision = self.runner.router.route(self.task, pool=[route])
+            self.forecast[route] = (decision.success, decision.cost)
 
     def _attempt(self, plan: Plan, route: Route, room: float) -> AttemptResult:
         runner, record = self.runner, self.record

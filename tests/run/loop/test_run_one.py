@@ -248,3 +248,14 @@ def test_a_later_report_corrects_what_a_run_recorded(world: World) -> None:
     done = subprocess.run([*report, "--store", world.url], env=world.environment(), capture_output=True, text=True)
     assert "revision 2" in done.stdout
     assert [o.score for o in world.outcomes()] == [0.0]
+
+
+def test_a_harness_of_which_nothing_is_known_has_a_first_run_where_nothing_else_is_left(world: World) -> None:
+    world.harness("stranger", world.solve)
+    world.harness("weak", "")
+    world.evidence(weak=0.3)
+    assert world.run("Fix add", "--verify", world.verify).returncode == 0
+    assert world.starts() == ["weak", "stranger"]
+    world.git("checkout", "--", ".")
+    world.history, world.routes, world.store = "public", world.routes[:1], world.folder / "empty.db"
+    assert world.run("Fix add", "--verify", world.verify).returncode == 0
