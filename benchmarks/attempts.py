@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.ratio import Ratio
 from benchmarks.timing import Work
-from hmrouter.run.checkout import Checkouts
-from hmrouter.run.protected import ProtectedPaths
-from hmrouter.run.repository import Repository, changes_of
-from hmrouter.run.verify import Verifier
+from hmrouter.run.trees.checkout import Checkouts
+from hmrouter.run.trees.protected import ProtectedPaths
+from hmrouter.run.trees.repository import Repository, changes_of
+from hmrouter.run.trees.verify import Verifier
 
 FILES = 50_000
 ROUNDS = 1

@@ -19,24 +19,24 @@ from hmrouter.cli.words import counted
 from hmrouter.decide.pool import select
 from hmrouter.errors import GitError, UsageError
 from hmrouter.router import Router
-from hmrouter.run.baseline import Baselines
 from hmrouter.run.batch import BatchTask, batch_id, earlier_work, read_tasks, run_all
-from hmrouter.run.checkout import Checkouts
 from hmrouter.run.cleanup import clean
-from hmrouter.run.command import Shell
 from hmrouter.run.comparison import IncumbentSummary, against, summary
-from hmrouter.run.deliver import branch_name, deliver, require_takeable
 from hmrouter.run.drivers import all_drivers
 from hmrouter.run.drivers.base import Driver, Job
 from hmrouter.run.planning import plan_attempts
-from hmrouter.run.protected import ProtectedPaths
-from hmrouter.run.repository import Repository
 from hmrouter.run.results import TaskResult
 from hmrouter.run.runnable import runnable
-from hmrouter.run.sandbox import sandbox
 from hmrouter.run.spending import Spending
 from hmrouter.run.task_runner import EarlierWork, RunSettings, TaskRunner
-from hmrouter.run.verify import Verifier
+from hmrouter.run.trees.baseline import Baselines
+from hmrouter.run.trees.checkout import Checkouts
+from hmrouter.run.trees.command import Shell
+from hmrouter.run.trees.deliver import branch_name, deliver, require_takeable
+from hmrouter.run.trees.protected import ProtectedPaths
+from hmrouter.run.trees.repository import Repository
+from hmrouter.run.trees.sandbox import sandbox
+from hmrouter.run.trees.verify import Verifier
 from hmrouter.run.work_folder import WorkFolder
 from hmrouter.store import OutcomeStore
 from hmrouter.types import DEFAULT_SUITE, Route, Task

@@ -9,8 +9,8 @@ from hmrouter.cli.output import DEFAULT_ROUTER
 from hmrouter.decide.pool import canonical_route
 from hmrouter.plan import Goal
 from hmrouter.run import permission
-from hmrouter.run.repository import Repository
 from hmrouter.run.task_runner import RunSettings
+from hmrouter.run.trees.repository import Repository
 from hmrouter.store.database import parse, sqlite_file
 from hmrouter.types import HistorySources
 

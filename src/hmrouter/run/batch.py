@@ -13,9 +13,9 @@ from pathlib import Path
 
 from hmrouter.errors import HMRouterError, InputError
 from hmrouter.run.cleanup import end_processes
-from hmrouter.run.repository import Repository
 from hmrouter.run.results import TaskResult
 from hmrouter.run.task_runner import EarlierWork, TaskRunner
+from hmrouter.run.trees.repository import Repository
 from hmrouter.store import AttemptState, OutcomeStore
 from hmrouter.types import DEFAULT_SUITE, Task
 

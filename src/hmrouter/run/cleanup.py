@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hmrouter.run.leftovers import alive, end_all, mark_of
-from hmrouter.run.repository import Repository
+from hmrouter.run.trees.repository import Repository
 from hmrouter.run.work_folder import WorkFolder
 from hmrouter.store import AttemptState, LedgerEntry, OutcomeStore
 from hmrouter.types import Report, ReportSource, Status

@@ -7,8 +7,8 @@ somebody else.
 from __future__ import annotations
 
 from hmrouter.errors import UsageError
-from hmrouter.run.git import git, succeeds
-from hmrouter.run.repository import Repository
+from hmrouter.run.trees.git import git, succeeds
+from hmrouter.run.trees.repository import Repository
 
 KEY = "hmrouter.unattended"
 SENTENCE = "harnesses may run any command in this workspace without asking me"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hmrouter.run.drivers.base import Ended, HarnessResult, Usage
-from hmrouter.run.verify import Verdict
+from hmrouter.run.trees.verify import Verdict
 from hmrouter.types import Report, ReportSource, Route, Status, Task
 from hmrouter.types.reports import Billing
 

@@ -14,15 +14,15 @@ from hmrouter.plan import Goal
 from hmrouter.plan.document import recorded
 from hmrouter.router import Router
 from hmrouter.run.attempt import run_harness
-from hmrouter.run.baseline import Baselines
-from hmrouter.run.checkout import Cancelled, Checkouts
 from hmrouter.run.drivers.base import Driver, Ended, HarnessResult, Job, Usage
-from hmrouter.run.in_tree import in_own_tree, in_place
 from hmrouter.run.planning import plan_attempts
-from hmrouter.run.repository import changes_of, keep_diff
 from hmrouter.run.results import AttemptResult, TaskEnd, TaskResult, from_detail, to_detail
 from hmrouter.run.spending import Spending
-from hmrouter.run.verify import Verifier
+from hmrouter.run.trees.baseline import Baselines
+from hmrouter.run.trees.checkout import Cancelled, Checkouts
+from hmrouter.run.trees.in_tree import in_own_tree, in_place
+from hmrouter.run.trees.repository import changes_of, keep_diff
+from hmrouter.run.trees.verify import Verifier
 from hmrouter.run.work_folder import WorkFolder
 from hmrouter.store import AttemptState, LedgerEntry, OutcomeStore
 from hmrouter.types import DecisionRecord, LoggedDecision, Plan, Report, Route, Status, Task

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hmrouter.errors import OutputError
-from hmrouter.run.repository import Repository
+from hmrouter.run.trees.repository import Repository
 from hmrouter.types.ids import new_id
 
 

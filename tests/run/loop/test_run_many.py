@@ -45,7 +45,7 @@ def two(world: World) -> World:
 def batch(world: World) -> list[tuple[str, int, AttemptState]]:
     """Every attempt in the ledger."""
     from hmrouter.run.batch import batch_id
-    from hmrouter.run.repository import Repository
+    from hmrouter.run.trees.repository import Repository
 
     with OutcomeStore(world.url) as store:
         entries = store.attempts(batch_id(Repository.at(world.repo), world.folder / "tasks.jsonl"))

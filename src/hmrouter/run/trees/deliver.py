@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from hmrouter.errors import GitError
-from hmrouter.run.repository import Repository
 from hmrouter.run.results import TaskResult
+from hmrouter.run.trees.repository import Repository
 
 
 def require_takeable(repository: Repository, branch: str, in_place: bool, own: Collection[str] = ()) -> None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hmrouter.errors import HarnessError, OutputError
-from hmrouter.run.command import Shell
-from hmrouter.run.git import git, names
-from hmrouter.run.repository import Repository
+from hmrouter.run.trees.command import Shell
+from hmrouter.run.trees.git import git, names
+from hmrouter.run.trees.repository import Repository
 
 INCLUDE = ".worktreeinclude"
 """A file in the repository whose patterns, as in .gitignore, name untracked files that a checkout needs: .env."""

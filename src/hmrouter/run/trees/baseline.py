@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from hmrouter.run.checkout import Cancelled
-from hmrouter.run.verify import Verdict, Verifier
+from hmrouter.run.trees.checkout import Cancelled
+from hmrouter.run.trees.verify import Verdict, Verifier
 from hmrouter.run.work_folder import WorkFolder
 from hmrouter.types.ids import new_id
 

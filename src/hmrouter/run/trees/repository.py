@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hmrouter.errors import GitError
 from hmrouter.files import atomic_write
-from hmrouter.run.git import AUTHOR, git, names, succeeds
+from hmrouter.run.trees.git import AUTHOR, git, names, succeeds
 
 GITLINK = "160000"
 """The mode under which git keeps another repository: a submodule."""

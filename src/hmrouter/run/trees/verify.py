@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hmrouter.errors import GitError, HarnessError
-from hmrouter.run.checkout import Cancelled, Checkouts
-from hmrouter.run.git import git
-from hmrouter.run.protected import ProtectedPaths
-from hmrouter.run.repository import GITLINK, files_of
+from hmrouter.run.trees.checkout import Cancelled, Checkouts
+from hmrouter.run.trees.git import git
+from hmrouter.run.trees.protected import ProtectedPaths
+from hmrouter.run.trees.repository import GITLINK, files_of
 
 
 @dataclass(frozen=True, slots=True)

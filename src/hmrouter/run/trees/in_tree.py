@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hmrouter.run.checkout import Checkouts
-from hmrouter.run.git import git, succeeds
+from hmrouter.run.trees.checkout import Checkouts
+from hmrouter.run.trees.git import git, succeeds
 
 
 @contextmanager
