@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, dollars, percent, print_json, table
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, console, dollars, echo, percent, print_json, table
 from hmrouter.cli.words import counted
 from hmrouter.types import LoggedDecision, Revision, Status
 
@@ -44,9 +44,7 @@ def decisions(
         for cells in _rows(logged, every=decision is not None):
             out.add_row(*cells)
     console().print(out)
-    typer.echo(
-        f"{counted(counts.decisions, 'decision')}, {counts.open} without an outcome ({percent(counts.open_share)}%)."
-    )
+    echo(f"{counted(counts.decisions, 'decision')}, {counts.open} without an outcome ({percent(counts.open_share)}%).")
 
 
 def _rows(logged: LoggedDecision, every: bool) -> list[tuple[str, ...]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hmrouter.cli.asking import Pool, asked_pool
-from hmrouter.cli.output import Json, console, print_json, say, table
+from hmrouter.cli.output import Json, console, echo, print_json, say, table
 from hmrouter.cli.words import counted
 from hmrouter.errors import UnknownName, UsageError
 from hmrouter.types import Route
@@ -56,7 +56,7 @@ def doctor(
         out = console()
         out.print(_findings(findings))
         for line in _advice(findings):
-            typer.echo(line)
+            echo(line)
         if probe:
             out.print(_probes(probed))
     if probe and not all(row.works for row in probed):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hmrouter.cli.output import DEFAULT_STORE, Json, Store, print_json
+from hmrouter.cli.output import DEFAULT_STORE, Json, Store, echo, print_json
 from hmrouter.types import Billing, LoggedDecision, ReportSource, Status
 
 
@@ -67,13 +67,13 @@ def report(
         )  # fmt: skip
         return
     if not told.counted:
-        typer.echo(f"Known already: revision {told.revision} of {decision} says the same.")
+        echo(f"Known already: revision {told.revision} of {decision} says the same.")
     elif told.revision > 1:
-        typer.echo(f"Replaced: this is revision {told.revision} of {decision}; the earlier ones stay in the log.")
+        echo(f"Replaced: this is revision {told.revision} of {decision}; the earlier ones stay in the log.")
     else:
-        typer.echo(f"Reported on {decision}.")
+        echo(f"Reported on {decision}.")
     if following is not None:
-        typer.echo(f"Next attempt of the plan, number {following['attempt']}: {following['route']}")
+        echo(f"Next attempt of the plan, number {following['attempt']}: {following['route']}")
 
 
 def next_attempt(decision: LoggedDecision) -> dict[str, object] | None:

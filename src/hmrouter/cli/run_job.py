@@ -12,7 +12,7 @@ from types import FrameType
 import typer
 
 from hmrouter.cli.asking import asked_pool, asked_router, asked_task
-from hmrouter.cli.output import dollars, print_json, say
+from hmrouter.cli.output import dollars, echo, print_json, say
 from hmrouter.cli.run_output import ENDS, LiveLine, document, show_batch, show_dry_run
 from hmrouter.cli.run_request import RunRequest
 from hmrouter.cli.words import counted
@@ -137,7 +137,7 @@ def clean_up(request: RunRequest) -> None:
     with OutcomeStore(request.store) as store:
         removed = clean(store, repository, WorkFolder.of(repository, request.work))
     ended = counted(removed.processes, "process", "processes")
-    typer.echo(
+    echo(
         f"Removed {counted(removed.worktrees, 'checkout')}, ended {ended}, "
         f"gave up {counted(removed.attempts, 'attempt')} that {'was' if removed.attempts == 1 else 'were'} under way."
     )
@@ -244,8 +244,8 @@ def _message(task: Task) -> str:
 def _say_result(result: TaskResult, branch: str, commit: str) -> None:
     spent = f"{dollars(result.dollars)} and {result.seconds:.0f}s in {counted(len(result.reports), 'attempt')}"
     if not result.solved:
-        typer.echo(f"{ENDS[result.end.value].capitalize()} ({spent}); nothing was changed.")
+        echo(f"{ENDS[result.end.value].capitalize()} ({spent}); nothing was changed.")
     elif branch:
-        typer.echo(f"Solved ({spent}): branch {branch}, commit {commit[:12]}.")
+        echo(f"Solved ({spent}): branch {branch}, commit {commit[:12]}.")
     else:
-        typer.echo(f"Solved ({spent}): the changes are in the tree, not committed.")
+        echo(f"Solved ({spent}): the changes are in the tree, not committed.")

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from hmrouter.cli.output import console, dollars, percent, say, table
+from hmrouter.cli.output import console, dollars, echo, percent, say, table
 from hmrouter.cli.words import counted
+from hmrouter.printable import printable
 from hmrouter.types import Plan, Status, Task
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class LiveLine:
         with self._lock:
             self._used[task.id] = (usage, seconds)
             parts = [f"{self._running.get(t, t)} {dollars(u.dollars)} {s:.0f}s" for t, (u, s) in self._used.items()]
-            sys.stderr.write("\r\x1b[K" + " | ".join(parts)[:200])
+            sys.stderr.write("\r\x1b[K" + printable(" | ".join(parts)[:200]))
             sys.stderr.flush()
             self._shown = True
 
@@ -108,12 +107,12 @@ def show_dry_run(
         out.add_row(f"{number}. {attempt.route}", percent(attempt.success), dollars(attempt.cost))
     console().print(out)
     for number, command in enumerate(commands, start=1):
-        typer.echo(f"{number}. {shlex.join(command)}")  # not broken into lines, so that it can be copied
+        echo(f"{number}. {shlex.join(command)}")  # not broken into lines, so that it can be copied
     if setup:
-        typer.echo(f"set-up: {setup}")
-    typer.echo(f"verify: {verify}")
-    typer.echo(f"taken from the base while verifying: {', '.join(protected)}")
-    typer.echo(f"expected: {percent(plan.success)}% solved for {dollars(plan.cost)}")
+        echo(f"set-up: {setup}")
+    echo(f"verify: {verify}")
+    echo(f"taken from the base while verifying: {', '.join(protected)}")
+    echo(f"expected: {percent(plan.success)}% solved for {dollars(plan.cost)}")
 
 
 def show_batch(results: Sequence[TaskResult], total: BatchSummary, beside: IncumbentSummary | None) -> None:

@@ -15,7 +15,7 @@ from hmrouter.errors import InvalidOutcome, UsageError
 DEFAULT_SUITE = "default"
 
 LARGEST: Mapping[str, int] = {
-    "n_trials": 10**6, "cost": 10**9, "token_cost": 10**9, "seconds": 10**10,
+    "n_trials": 10**6, "attempt": 10**6, "cost": 10**9, "token_cost": 10**9, "seconds": 10**10,
     "input_tokens": 10**16, "cached_tokens": 10**16, "output_tokens": 10**16,
 }  # fmt: skip
 """The most that a field of an outcome may say. Sums and squares of millions of these are exact enough to compute with;
