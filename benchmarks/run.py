@@ -9,7 +9,19 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import commands, deciding, fit, import_rows, imports, plans, pooled, probes, remembering, scoring
+from benchmarks import (
+    attempts,
+    commands,
+    deciding,
+    fit,
+    import_rows,
+    imports,
+    plans,
+    pooled,
+    probes,
+    remembering,
+    scoring,
+)
 from benchmarks.ratio import Ratio
 from hmrouter.errors import MissingExtra
 
@@ -30,6 +42,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Ratio]]] = {
     "probes as they grow": probes.as_it_grows,
     "probes at full size": probes.at_full_size,
     "importing rows as they grow": import_rows.as_rows_grow,
+    "an attempt in a large repository": attempts.beside_a_worktree,
     "import": imports.against_numpy,
     "start of the command": imports.against_python,
     "ten commands against import numpy and the version before": commands.against_numpy_and_before,

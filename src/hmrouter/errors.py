@@ -10,6 +10,7 @@
     │   └── RouterFileError      a router file is corrupt, truncated, foreign or too new
     ├── EmbedderMismatch         vectors of one embedder given to a router made with another
     ├── EndpointError            a service refused, is unreachable, or answered something else than it should
+    ├── GitError                 git refused, is not there, or the folder is no repository to work in
     ├── HarnessError             a harness cannot be started: not installed, no key, or not with this model
     ├── NoRoute                  nothing in the pool satisfies the constraints
     ├── StoreError               the database refused or is unreachable
@@ -34,14 +35,20 @@ ADVICE: Mapping[str, str] = MappingProxyType({
     "benchmark_directory": "give a benchmark directory or a folder of them",
     "benchmark_files": "or let the store write both files",
     "choose_another": "choose another {argument}",
+    "clean_tree": "commit or remove them first",
+    "commit_or_branch": "commit them, or have the result as a branch",
     "count_runs": "say how many with runs, or add outcomes with costs",
     "decision_document": "give a decision as hmrouter.decide.document.to_dict writes it",
     "fewer_attempts": "give a better one, or use a single attempt",
+    "first_commit": "make one first",
     "fit_again": "use the hmrouter version that wrote it, or train again",
     "forget_instead": "forget a run of it instead",
     "harbor_tasks": "give the folders of the tasks, or the data set",
+    "install_bubblewrap": "install it with: apt-get install bubblewrap",
+    "install_git": "install it first",
     "install_harness": "install it with: {command}",
     "limit_runs": "give a budget in dollars, a number of runs, or both",
+    "make_repository": "make one with: git init, and commit what is there",
     "make_router": "fit one and save it there",
     "make_store": "open it without create=False to make it",
     "map_and_name": "the mapping {mapping} may be what is meant, with a {named} for all rows",
@@ -61,6 +68,7 @@ ADVICE: Mapping[str, str] = MappingProxyType({
     "score_name": "choose with the mapping score=NAME",
     "skip_bad": "mend them, or skip them to read the rest",
     "widen_pool": "give at least one pair",
+    "work_folder": "give another folder with work",
 })  # fmt: skip
 """What to do next, by the key that errors carry. Braces are filled from the error."""
 
@@ -207,6 +215,10 @@ class EmbedderMismatch(HMRouterError):
 
 class EndpointError(HMRouterError):
     """A service refused, could not be reached, or answered something else than it should."""
+
+
+class GitError(HMRouterError):
+    """Git refused, is not there, or the folder is no repository that can be worked in."""
 
 
 class HarnessError(HMRouterError):

@@ -59,7 +59,8 @@ def test_postgresql_sorts_names_by_their_bytes_whatever_its_locale(postgres_url:
         )
         names = set(found.scalars())
     engine.dispose()
-    assert names == {"text", "meta", "status", "what"}
+    log = {"routes", "incumbent", "snapshot", "tags", "document", "note", "folder", "base", "detail"}
+    assert names == {"text", "meta", "status", "what", *log}
 
 
 @pytest.mark.parametrize("start", range(len(MIGRATIONS) + 1))

@@ -21,6 +21,9 @@ COMMANDS = {
     "probe": "probe:app",
     "explain": "explain:explain",
     "doctor": "doctor:doctor",
+    "run": "run:run",
+    "report": "report:report",
+    "decisions": "decisions:decisions",
     "bench": "bench:app",
     "demo": "demo:demo",
 }

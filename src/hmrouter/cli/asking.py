@@ -16,7 +16,7 @@ from hmrouter.cli.history import opened_store, router_of_history
 from hmrouter.cli.output import DEFAULT_ROUTER, DEFAULT_STORE, given_text, say
 from hmrouter.cli.words import counted
 from hmrouter.errors import HMRouterError, InputError, UsageError
-from hmrouter.types import DEFAULT_SUITE, HistorySources, Route, Status, Task
+from hmrouter.types import DEFAULT_SUITE, DecisionKind, DecisionRecord, HistorySources, Route, Status, Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,6 +65,21 @@ Elsewhere = Annotated[
     HistorySources | None,
     typer.Option("--history", help="Without a router file, what of other suites has a say; all if not said."),
 ]
+
+
+Record = Annotated[
+    bool, typer.Option("--record", help="Keep it in the store's log, for hmrouter report to tell what came of it.")
+]
+
+
+def kept_in_log(record: DecisionRecord, store: str) -> None:
+    """Write a decision to the log of the store and say how to report on it."""
+    from hmrouter.store import OutcomeStore
+
+    with OutcomeStore(store) as kept:
+        kept.record(record)
+    number = " --attempt 1" if record.kind is DecisionKind.PLAN else ""
+    say(f"recorded {record.id}; tell what came of it with: hmrouter report {record.id}{number} --score 1 --cost 0.42")
 
 
 def asked_task(text: str, suite: str | None, task_id: str | None = None, family: str | None = None) -> Task:

@@ -8,10 +8,13 @@ from hmrouter.errors import HMRouterError
 
 ADVICE: Mapping[str, str] = {
     "add_outcomes": "import some with: hmrouter import PATH",
+    "allow_bypass": "choose another harness, or allow it for this workspace with: hmrouter run --unattended "
+    "'harnesses may run any command in this workspace without asking me'",
     "benchmark_directory": "--data takes a benchmark directory or a folder of them, as made from a store by: "
     "hmrouter store export DIR --format benchmark",
     "benchmark_files": "or let the store write both files: hmrouter store export DIR --format benchmark",
     "choose_another": "choose another with {argument}",
+    "commit_or_branch": "commit them, or have the result as a branch with --branch NAME",
     "count_runs": "say how many with --runs, or import outcomes with costs",
     "decision_document": "give what `hmrouter route --json` printed",
     "fewer_attempts": "give a better one, or use a single attempt: hmrouter route",
@@ -36,6 +39,7 @@ ADVICE: Mapping[str, str] = {
     "score_key": "choose one with --map score={scorer}.KEY",
     "score_name": "choose with --map score=NAME",
     "skip_bad": "--skip-bad imports the rest",
+    "work_folder": "give another folder with --work DIR",
     "widen_pool": "give at least one pair, for example with --pool",
 }
 """Advice by hint, instead of that in `hmrouter.errors`, where a command or an option says it better."""

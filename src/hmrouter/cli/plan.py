@@ -14,12 +14,14 @@ from hmrouter.cli.asking import (
     Elsewhere,
     Family,
     Pool,
+    Record,
     RouterFile,
     SuiteOfTask,
     TaskId,
     asked_pool,
     asked_router,
     asked_task,
+    kept_in_log,
     say_unknown,
 )
 from hmrouter.cli.error_words import REASONS
@@ -74,6 +76,7 @@ def plan(
     family: Family = None,
     history: Elsewhere = None,
     store: Store = DEFAULT_STORE,
+    record: Record = False,
     as_json: Json = False,
 ) -> None:
     """Plan attempts in order: try the first, check what it gives, go on to the next only if the check fails.
@@ -85,7 +88,7 @@ def plan(
     Example: `hmrouter plan --target 0.9 --false-pass 0.05 --k 2`
     """
     from hmrouter.plan import Goal, VerifierErrors
-    from hmrouter.plan.document import to_dict
+    from hmrouter.plan.document import recorded, to_dict
 
     said = [v for v in (cost_weight, budget, target) if v is not None]
     goal, verifier = Goal(cost_weight, budget, target), VerifierErrors(false_pass, false_fail)
@@ -103,6 +106,8 @@ def plan(
     )
     for note in _notes(loaded, untrained):
         say(f"note: {note}")
+    if record:
+        kept_in_log(recorded(made), store)
     if as_json:
         print_json("plan", to_dict(made))
         return

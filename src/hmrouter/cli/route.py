@@ -15,12 +15,14 @@ from hmrouter.cli.asking import (
     Elsewhere,
     Family,
     Pool,
+    Record,
     RouterFile,
     SuiteOfTask,
     TaskId,
     asked_pool,
     asked_router,
     asked_task,
+    kept_in_log,
     say_unknown,
 )
 from hmrouter.cli.completion import routes
@@ -85,6 +87,7 @@ def route(
     history: Elsewhere = None,
     store: Store = DEFAULT_STORE,
     top: Annotated[int, typer.Option("--top", help="How many candidates to show.")] = 5,
+    record: Record = False,
     as_json: Json = False,
 ) -> None:
     """Choose a (model, harness) pair for a task, with the evidence behind the choice.
@@ -95,6 +98,7 @@ def route(
     Example: `hmrouter route "Fix the failing CI job" --max-cost 2`
     Example: `hmrouter route - --allow harness=codex,claude-code --json < task.txt`
     """
+    from hmrouter.decide.document import recorded
     from hmrouter.decide.pool import canonical_route
     from hmrouter.errors import EmbedderMismatch
 
@@ -119,8 +123,10 @@ def route(
         budget_per_task=budget_per_task,
         incumbent=home,
         margin=margin,
-        top=top if home is None or top < 1 else None,  # what becomes of an incumbent, the whole ranking tells
+        top=None if record or (home is not None and top >= 1) else top,  # both need the whole ranking
     )
+    if record:
+        kept_in_log(recorded(decision), store)
     verdict = on_incumbent(decision, loaded.policy.given(margin=margin))
     decision = replace(decision, ranked=decision.ranked[:top])
     if untrained:

@@ -6,13 +6,24 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from hmrouter.costs.cost import BASES
 from hmrouter.errors import InputError, UsageError
 from hmrouter.history.public import Background, SuiteCounts
-from hmrouter.types import Candidate, Decision, EarlierRuns, Evidence, Route, Task, UnknownRoute
+from hmrouter.types import (
+    Candidate,
+    Decision,
+    DecisionKind,
+    DecisionRecord,
+    EarlierRuns,
+    Evidence,
+    Route,
+    Task,
+    UnknownRoute,
+)
+from hmrouter.types.reports import DEFAULT_NAMESPACE
 
 T = TypeVar("T")
 
@@ -56,6 +67,25 @@ def to_dict(decision: Decision, elsewhere: Elsewhere | None = None) -> dict[str,
         "history": history,
         "ranked": ranked,
     }
+
+
+def recorded(decision: Decision, *, namespace: str = DEFAULT_NAMESPACE, **more: Any) -> DecisionRecord:
+    """Make the record of a decision for the log; `more`: other fields of the record, such as `tags`.
+
+    The choice is not drawn at random, so its propensity is 1 and that of the others 0.
+    """
+    document = {
+        "candidates": [
+            {"route": str(c.route), "success": c.success, "cost": c.cost, "propensity": float(i == 0)}
+            for i, c in enumerate(decision.ranked)
+        ],
+        "excluded": dict(decision.excluded), "scorer": decision.scorer, "n_candidates": decision.n_candidates,
+        "cost_weight": decision.cost_weight, "max_cost": decision.max_cost, "expected_regret": decision.expected_regret,
+    }  # fmt: skip
+    return DecisionRecord(
+        DecisionKind.ROUTE, decision.task, (decision.route,), datetime.now(UTC), document, namespace,
+        decision.incumbent, decision.snapshot, id=decision.id, **more,
+    )  # fmt: skip
 
 
 def from_json(text: str) -> Decision:

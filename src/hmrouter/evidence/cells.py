@@ -28,6 +28,8 @@ class Cells:
     cost_is_route_mean: Bools
     seconds: Floats
     """Mean seconds, NaN if unknown."""
+    escalated: Bools
+    """Whether all of its executions came after attempts that had failed: not how the route does on a fresh task."""
 
     def __len__(self) -> int:
         return len(self.task)
@@ -47,16 +49,18 @@ class Cells:
         return Cells(*(getattr(self, f.name)[which] for f in fields(self)))
 
 
-def average_trials(task: Ints, route: Ints, trials: Ints, is_mean: Bools, reals: Floats, fade: Floats | None) -> Cells:
+def average_trials(
+    task: Ints, route: Ints, trials: Ints, is_mean: Bools, first: Bools, reals: Floats, fade: Floats | None
+) -> Cells:
     """Average the outcomes of each cell by their number of trials and by `fade`, their weight left (None: all of it).
 
-    `reals`: score, cost and seconds of each outcome.
+    `reals`: score, cost and seconds of each outcome. `first`: whether it was the first attempt at its task.
     """
     # Values are the last sort keys so that the sums below do not depend on the order of arrival.
     values = (reals[:, 2], reals[:, 1], reals[:, 0], trials, route, task)
     order = np.lexsort(values if fade is None else (fade, *values))
     task, route, trials = task[order], route[order], trials[order]
-    is_mean, reals = is_mean[order], reals[order]
+    is_mean, first, reals = is_mean[order], first[order], reals[order]
     new_cell = np.ones(len(task), dtype=bool)
     new_cell[1:] = (np.diff(task) != 0) | (np.diff(route) != 0)
     cell = np.cumsum(new_cell) - 1
@@ -83,6 +87,7 @@ def average_trials(task: Ints, route: Ints, trials: Ints, is_mean: Bools, reals:
         cost=mean(reals[:, 1]),
         cost_is_route_mean=np.bincount(cell, weights=is_mean, minlength=n) > 0,
         seconds=mean(reals[:, 2]),
+        escalated=np.bincount(cell, weights=first, minlength=n) == 0,
     )
 
 

@@ -89,7 +89,7 @@ class Dataset:
                 continue
             index.extend(
                 (task_at.setdefault(key, len(task_at)), route_at.setdefault(o.route, len(route_at)), o.n_trials,
-                 o.cost_is_route_mean)
+                 o.cost_is_route_mean, o.attempt == 1)
             )  # fmt: skip
             numbers.extend((o.score, _nan(o.cost), _nan(o.seconds)))
             if half_life is not None or versions is not None:
@@ -100,7 +100,7 @@ class Dataset:
         task_order, task_rank = _sorted_order([t.key for t in task_list])
         route_list = list(route_at)
         route_order, route_rank = _sorted_order(route_list)
-        ints = np.array(index, dtype=np.int64).reshape(-1, 4)
+        ints = np.array(index, dtype=np.int64).reshape(-1, 5)
         reals = np.array(numbers, dtype=np.float64).reshape(-1, 3)
         fading = half_lives(half_life, {t.suite for t in task_list})
         fade = None
@@ -111,7 +111,7 @@ class Dataset:
             left = versions.remaining_weight(ints[:, 0], ints[:, 1], np.array(dates))
             fade = left if fade is None else fade * left
         at_task, at_route = task_rank[ints[:, 0]], route_rank[ints[:, 1]]
-        cells = average_trials(at_task, at_route, ints[:, 2], ints[:, 3] != 0, reals, fade)
+        cells = average_trials(at_task, at_route, ints[:, 2], ints[:, 3] != 0, ints[:, 4] != 0, reals, fade)
         in_order = tuple(task_list[i] for i in task_order)
         self._set(in_order, tuple(route_list[i] for i in route_order), cells, ignored, fading)
 

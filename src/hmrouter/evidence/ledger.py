@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hmrouter.evidence.dataset import Dataset
 from hmrouter.persistent import IntMap
-from hmrouter.state import Floats, Ints, State
+from hmrouter.state import Bools, Floats, Ints, State
 from hmrouter.types import Outcome, Route, Status, Task, text_hash
 
 TaskCells = Mapping[int, tuple[float, float, float]]
@@ -56,8 +56,12 @@ class Ledger:
         score: Any,
         weight: Any,
         fade: Any | None = None,
+        escalated: Any | None = None,
     ) -> None:
-        """`keys` and `x` per task; `task` (sorted), `route`, `score`, `weight`, `fade` per cell. See `of`."""
+        """`keys` and `x` per task; `task` (sorted), `route`, `score`, `weight`, `fade`, `escalated` per cell. See `of`.
+
+        `escalated`: whether the cell holds nothing but attempts after failed ones; None: none does.
+        """
         self.routes = list(routes)
         self._x = np.asarray(x)
         self._cells: tuple[Ints, Ints, Floats, Floats] = (task, route, score, weight)
@@ -68,12 +72,16 @@ class Ledger:
         self._new_at = IntMap[int]()
         self._new = IntMap[tuple[int, Floats]]()
         self._touched = IntMap[TaskCells]()
+        self._escalated = IntMap[bool]()
+        for at in () if escalated is None else np.flatnonzero(escalated).tolist():
+            self._escalated = self._escalated.put(_cell(int(task[at]), int(route[at])), True)
 
     @classmethod
     def of(cls, data: Dataset, x: Floats) -> Self:
         """Take the cells of a training set with task vectors x (tasks, dims)."""
         c = data.cells
-        return cls([task_key(t) for t in data.tasks], x, data.routes, c.task, c.route, c.score, c.weight, c.faded)
+        keys = [task_key(t) for t in data.tasks]
+        return cls(keys, x, data.routes, c.task, c.route, c.score, c.weight, c.faded, c.escalated)
 
     @property
     def keys(self) -> NDArray[np.uint64]:
@@ -133,6 +141,14 @@ class Ledger:
             return self._fade
         return np.asarray(self._joined((*self._cells, self._fade))[-1])
 
+    def escalated(self) -> Bools:
+        """Tell which of the `cells` hold nothing but attempts after failed ones."""
+        task, route, _, _ = self.cells()
+        marks = {cell for cell, marked in self._escalated.items() if marked}
+        if not marks:
+            return np.zeros(len(task), dtype=bool)
+        return np.array([_cell(*at) in marks for at in zip(task.tolist(), route.tolist(), strict=True)], dtype=bool)
+
     def _joined(self, arrays: Sequence[Any]) -> list[Any]:
         """Join the arrays of the cells as they were with those of touched tasks as they are now."""
         touched = dict(self._touched.items())
@@ -166,6 +182,9 @@ class Ledger:
         weight = max(outcome.n_trials, 1)
         new = (score * known + outcome.score * weight) / (known + weight)
         self._touched = self._touched.put(task, {**cells, route: (new, known + weight, 1.0)})
+        marked = outcome.attempt > 1 and (route not in cells or bool(self._escalated.get(_cell(task, route))))
+        if marked or self._escalated.get(_cell(task, route)):
+            self._escalated = self._escalated.put(_cell(task, route), marked)
         return CellChange(task, route, before.get(route), new, before, faded)
 
     def state(self) -> State:
@@ -175,6 +194,8 @@ class Ledger:
         arrays |= dict(zip(names, self.cells(), strict=True))
         if (fade := self.fade()) is not None:
             arrays["fade"] = fade
+        if (escalated := self.escalated()).any():
+            arrays["escalated"] = escalated
         return State(arrays, {"routes": [str(r) for r in self.routes]})
 
     @classmethod
@@ -182,10 +203,15 @@ class Ledger:
         """Restore the ledger that `state` saved."""
         a = state.arrays
         routes = [Route.parse(r) for r in state.meta["routes"]]
-        per_cell = [a[name] for name in ("task", "route", "score", "weight", "fade") if name in a]
+        per_cell = [a[name] for name in ("task", "route", "score", "weight", "fade", "escalated") if name in a]
         if len({array.shape for array in per_cell}) > 1 or per_cell[0].ndim != 1 or len(a["keys"]) != len(a["x"]):
             raise ValueError("its tasks and cells have arrays of different lengths")
-        return cls(a["keys"], a["x"], routes, a["task"], a["route"], a["score"], a["weight"], a.get("fade"))
+        return cls(a["keys"], a["x"], routes, a["task"], a["route"], a["score"], a["weight"], a.get("fade"),
+                   a.get("escalated"))  # fmt: skip
+
+
+def _cell(task: int, route: int) -> int:
+    return task << 24 | route
 
 
 def task_key(task: Task) -> int:

@@ -55,6 +55,7 @@ FIELDS: Mapping[str, Field] = {
     "dataset_version": Field(("dataset_version",), coerce.name, _leave_out),
     "model_spelling": Field(("model_spelling",), coerce.name),
     "harness_spelling": Field(("harness_spelling",), coerce.name),
+    "attempt": Field(("attempt",), coerce.trials),
 }
 
 KEY = ("suite", "source", "run", "trial")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
-from hmrouter.types import Plan
+from hmrouter.types import DecisionKind, DecisionRecord, Plan
+from hmrouter.types.reports import DEFAULT_NAMESPACE
 
 
 def to_dict(plan: Plan) -> dict[str, Any]:
@@ -32,3 +34,21 @@ def to_dict(plan: Plan) -> dict[str, Any]:
         "unknown": [asdict(u) | {"route": str(u.route)} for u in plan.unknown],
         "attempts": attempts,
     }
+
+
+def recorded(plan: Plan, *, namespace: str = DEFAULT_NAMESPACE, **more: Any) -> DecisionRecord:
+    """Make the record of a plan for the log; `more`: other fields of the record, such as `tags`.
+
+    The first attempt is certain, a later one is reached as often as those before it fail the check.
+    """
+    document = {
+        "candidates": [
+            {"route": str(a.route), "success": a.success, "cost": a.cost, "propensity": a.reached}
+            for a in plan.attempts
+        ],
+        "excluded": dict(plan.excluded), "scorer": plan.scorer, "n_candidates": plan.n_candidates,
+        "cost_weight": plan.cost_weight, "budget": plan.budget, "target": plan.target, "max_cost": plan.max_cost,
+    }  # fmt: skip
+    return DecisionRecord(
+        DecisionKind.PLAN, plan.task, plan.routes, datetime.now(UTC), document, namespace, id=plan.id, **more
+    )

@@ -10,6 +10,9 @@ ingest.py       many outcomes in, all or nothing, and a report of them
 resolve.py      which stored row each incoming row is, whatever its file is called
 spellings.py    which name each spelling of a log is read as
 imports.py      what an import added and replaced, and undoing the last one
+decision_log.py what OutcomeStore offers of decisions, reports and executions under way
+decisions.py    the decision log: decisions, and what was reported of them
+attempts.py     executions that the program started itself, and how far they are
 runs.py         the runs that outcomes came with, and forgetting one
 merges.py       names that are read as another one
 suites.py       settings of suites, and dropping texts that are older than these allow
@@ -26,6 +29,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hmrouter.store.attempts import AttemptState, LedgerEntry
+    from hmrouter.store.decisions import DecisionCounts, ReportResult
     from hmrouter.store.imports import ImportInfo, UndoReport
     from hmrouter.store.ingest import AddReport, Change, Import
     from hmrouter.store.merges import Merge
@@ -39,12 +44,16 @@ _HOME = {
     "DEFAULT_URL": "store",
     "UNCHANGED": "suites",
     "AddReport": "ingest",
+    "AttemptState": "attempts",
     "Change": "ingest",
+    "DecisionCounts": "decisions",
     "ForgetReport": "runs",
     "Import": "ingest",
     "ImportInfo": "imports",
+    "LedgerEntry": "attempts",
     "Merge": "merges",
     "OutcomeStore": "store",
+    "ReportResult": "decisions",
     "RunInfo": "runs",
     "Spelling": "spellings",
     "SuiteSettings": "suites",
@@ -56,12 +65,16 @@ __all__ = [
     "DEFAULT_URL",
     "UNCHANGED",
     "AddReport",
+    "AttemptState",
     "Change",
+    "DecisionCounts",
     "ForgetReport",
     "Import",
     "ImportInfo",
+    "LedgerEntry",
     "Merge",
     "OutcomeStore",
+    "ReportResult",
     "RunInfo",
     "Spelling",
     "SuiteSettings",

@@ -100,7 +100,34 @@ def m003_one_row_one_outcome(conn: Connection) -> None:
     told_by_content.spell_names(conn)
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_first_schema, m002_upkeep, m003_one_row_one_outcome)
+def m004_decision_log(conn: Connection) -> None:
+    """Decisions and their reports, executions under way, and which attempt of a plan an outcome is."""
+    name = "TEXT" if conn.dialect.name == "sqlite" else 'TEXT COLLATE "C"'
+    for statement in (
+        "ALTER TABLE outcomes ADD COLUMN attempt BIGINT NOT NULL DEFAULT 1",
+        "ALTER TABLE replaced ADD COLUMN attempt BIGINT NOT NULL DEFAULT 1",
+        f"""CREATE TABLE decisions (
+            id {name} NOT NULL PRIMARY KEY, namespace {name} NOT NULL, kind {name} NOT NULL,
+            suite {name} NOT NULL, task {name} NOT NULL, text TEXT NOT NULL, text_hash {name}, meta TEXT,
+            made_us BIGINT NOT NULL, routes TEXT NOT NULL, incumbent TEXT, snapshot TEXT NOT NULL,
+            explored BOOLEAN NOT NULL, tags TEXT, document TEXT NOT NULL)""",
+        f"""CREATE TABLE reports (
+            decision {name} NOT NULL REFERENCES decisions, attempt BIGINT NOT NULL, revision BIGINT NOT NULL,
+            report {name} NOT NULL, reported_us BIGINT NOT NULL, source {name} NOT NULL,
+            score DOUBLE PRECISION, status {name} NOT NULL, cost DOUBLE PRECISION, cost_basis {name},
+            seconds DOUBLE PRECISION, input_tokens BIGINT, cached_tokens BIGINT, output_tokens BIGINT,
+            route {name}, harness_version {name} NOT NULL, note TEXT NOT NULL, when_us BIGINT,
+            PRIMARY KEY (decision, attempt, revision))""",
+        f"""CREATE TABLE attempts (
+            plan {name} NOT NULL REFERENCES decisions, attempt BIGINT NOT NULL, batch {name} NOT NULL,
+            state {name} NOT NULL, route {name} NOT NULL, folder TEXT NOT NULL, base TEXT NOT NULL,
+            started_us BIGINT NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (plan, attempt))""",
+        "CREATE INDEX attempts_by_batch ON attempts (batch)",
+    ):
+        conn.exec_driver_sql(statement)
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_first_schema, m002_upkeep, m003_one_row_one_outcome, m004_decision_log)
 
 
 def migrate(engine: Engine, *, create: bool, timeout: float, steps: Sequence[Migration] = MIGRATIONS) -> None:

@@ -64,6 +64,7 @@ def outcome_row(outcome: Outcome, position: int) -> Row:
         "content": outcome.content,
         "source_is_file": outcome.source_is_file,
         "spelled": outcome.route.spelled is not None,
+        "attempt": _int(outcome.attempt),
     }  # fmt: skip
 
 
@@ -85,6 +86,7 @@ def outcome_of(row: Any, task: Task, route: Route) -> Outcome:
         when=moment(row.when_us),
         source=row.source, run=row.run, trial=row.trial,
         model_version=row.model_version, harness_version=row.harness_version, dataset_version=row.dataset_version,
+        attempt=row.attempt,
     )  # fmt: skip
 
 

@@ -10,7 +10,21 @@ from sqlalchemy import ColumnElement, Connection, case, delete, exists, func, li
 
 from hmrouter.errors import UnknownName, UsageError
 from hmrouter.store.database import insert
-from hmrouter.store.schema import embeddings, moment, now_us, outcomes, replaced, routes, runs, staged_outcomes, tasks
+from hmrouter.store.schema import (
+    attempts,
+    decisions,
+    embeddings,
+    moment,
+    now_us,
+    outcomes,
+    replaced,
+    reports,
+    routes,
+    runs,
+    staged_outcomes,
+    tasks,
+)
+from hmrouter.types.reports import SOURCE
 
 _SUGGESTED = 10_000
 
@@ -97,6 +111,9 @@ def forget(conn: Connection, run: str, source: str | None, where: str) -> Forget
     run_id = _find(conn, run, source, where)
     gone = conn.execute(delete(outcomes).where(outcomes.c.run_id == run_id)).rowcount
     conn.execute(delete(replaced).where(replaced.c.run_id == run_id))
+    if source in (None, SOURCE):  # the run of a report is its decision
+        for table, of in ((attempts, attempts.c.plan), (reports, reports.c.decision), (decisions, decisions.c.id)):
+            conn.execute(delete(table).where(of == run))
     return ForgetReport(gone, *sweep(conn))
 
 

@@ -103,6 +103,7 @@ def _measured() -> list[Column[object]]:
         Column("model_version", _Name, nullable=False),
         Column("harness_version", _Name, nullable=False),
         Column("dataset_version", _Name, nullable=False),
+        Column("attempt", BigInteger, nullable=False),
     ]
 
 
@@ -170,6 +171,66 @@ embeddings = Table(
     Column("vector", LargeBinary, nullable=False),
 )
 
+# The decision log. A decision is written once; reports are only ever added, and the last of an attempt counts.
+decisions = Table(
+    "decisions",
+    _metadata,
+    Column("id", _Name, primary_key=True),  # a UUID of version 7: in the order of time
+    Column("namespace", _Name, nullable=False),
+    Column("kind", _Name, nullable=False),  # route or plan
+    Column("suite", _Name, nullable=False),
+    Column("task", _Name, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("text_hash", _Name),
+    Column("meta", Text),
+    Column("made_us", BigInteger, nullable=False),
+    Column("routes", Text, nullable=False),  # JSON: the chosen one, or those of the plan
+    Column("incumbent", Text),
+    Column("snapshot", Text, nullable=False),
+    Column("explored", Boolean, nullable=False),
+    Column("tags", Text),
+    Column("document", Text, nullable=False),
+)
+
+reports = Table(
+    "reports",
+    _metadata,
+    Column("decision", _Name, primary_key=True),
+    Column("attempt", BigInteger, primary_key=True),
+    Column("revision", BigInteger, primary_key=True),
+    Column("report", _Name, nullable=False),  # the sender's own id, or empty
+    Column("reported_us", BigInteger, nullable=False),
+    Column("source", _Name, nullable=False),
+    Column("score", Double),
+    Column("status", _Name, nullable=False),
+    Column("cost", Double),
+    Column("cost_basis", _Name),
+    Column("seconds", Double),
+    Column("input_tokens", BigInteger),
+    Column("cached_tokens", BigInteger),
+    Column("output_tokens", BigInteger),
+    Column("route", _Name),  # the executed one, NULL: as decided
+    Column("harness_version", _Name, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("when_us", BigInteger),
+)
+
+# The ledger of executions that this program starts itself: what is under way, what it left on disk.
+attempts = Table(
+    "attempts",
+    _metadata,
+    Column("plan", _Name, primary_key=True),
+    Column("attempt", BigInteger, primary_key=True),
+    Column("batch", _Name, nullable=False),
+    Column("state", _Name, nullable=False),  # started, ran, ended
+    Column("route", _Name, nullable=False),
+    Column("folder", Text, nullable=False),
+    Column("base", Text, nullable=False),  # the commit that it started from
+    Column("started_us", BigInteger, nullable=False),
+    Column("detail", Text, nullable=False),  # JSON: what the harness said of itself
+    Index("attempts_by_batch", "batch"),
+)
+
 # What an import has read so far, in tables that only its own connection sees and that end with its transaction.
 staged_tasks = Table(
     "staged_tasks",
@@ -234,6 +295,7 @@ staged_routes = Table(
 
 KEPT = (
     schema_version, tasks, routes, spellings, naming, runs, outcomes, imports, replaced, merges, suites, embeddings,
+    decisions, reports, attempts,
 )  # fmt: skip
 STAGED = (staged_tasks, staged_outcomes, staged_routes, staged_pairs, staged_corrections)
 MEASURED = tuple(column.name for column in _measured())

@@ -28,6 +28,7 @@ from hmrouter.store.database import (
     sqlite_file,
     transaction,
 )
+from hmrouter.store.decision_log import DecisionLog
 from hmrouter.store.imports import ImportInfo, UndoReport
 from hmrouter.store.ingest import AddReport, Import
 from hmrouter.store.merges import Merge
@@ -42,7 +43,7 @@ from hmrouter.types import Outcome
 DEFAULT_URL = "sqlite:///hmrouter.db"
 
 
-class OutcomeStore:
+class OutcomeStore(DecisionLog):
     """Outcomes in a SQLite file or a PostgreSQL database; opened, and brought up to date, at the first use.
 
     Several threads and processes may use one store at a time. `sqlite://` is a store in memory, for

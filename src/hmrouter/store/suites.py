@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
 
 from hmrouter.errors import UsageError
 from hmrouter.store.database import insert
-from hmrouter.store.schema import suites, tasks
+from hmrouter.store.schema import decisions, suites, tasks
 
 _DAY_US = 24 * 3600 * 1_000_000
 _LONGEST = 1e6  # days; beyond that a database has no number for the date
@@ -60,6 +60,7 @@ def drop_texts(conn: Connection, older_than_days: float, suite: str | None, now:
     if not older_than_days >= 0:  # also refuses NaN
         raise UsageError(f"older_than_days {older_than_days} is not a number of days; give at least 0")
     old = _old(older_than_days, now)
+    _drop_logged(conn, suite, older_than_days, now)
     return _drop(conn, old if suite is None else and_(old, tasks.c.suite == suite), wait=True)
 
 
@@ -72,10 +73,22 @@ def drop_expired_texts(conn: Connection, now: int) -> None:
     limits = select(suites.c.suite, suites.c.text_days).where(suites.c.text_days.is_not(None))
     for suite, days in conn.execute(limits).all():
         _drop(conn, and_(tasks.c.suite == suite, _old(days, now)), wait=False)
+        _drop_logged(conn, suite, days, now)
+
+
+def _drop_logged(conn: Connection, suite: str | None, days: float, now: int) -> None:
+    """Drop the texts of decisions that were made so long ago."""
+    which = [decisions.c.text != "", decisions.c.made_us <= _limit(days, now)]
+    which += [] if suite is None else [decisions.c.suite == suite]
+    conn.execute(update(decisions).where(*which).values(text=""))
+
+
+def _limit(days: float, now: int) -> int:
+    return now - round(min(days, _LONGEST) * _DAY_US)
 
 
 def _old(days: float, now: int) -> ColumnElement[bool]:
-    return tasks.c.added_us <= now - round(min(days, _LONGEST) * _DAY_US)
+    return tasks.c.added_us <= _limit(days, now)
 
 
 def _drop(conn: Connection, which: ColumnElement[bool], wait: bool) -> int:

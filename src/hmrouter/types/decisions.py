@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, overload
 
+from hmrouter.types.ids import new_id
 from hmrouter.types.outcomes import Outcome, Route, Status, Task
 
 
@@ -159,7 +159,7 @@ class Decision:
     and `p_best` are those of this task, not of tasks like it."""
     unknown: tuple[UnknownRoute, ...] = ()
     """Routes of the pool that were not ranked, as nothing is known of them, here or elsewhere."""
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    id: str = field(default_factory=new_id)
 
     @property
     def best(self) -> Candidate:
@@ -258,7 +258,7 @@ class Plan:
     n_candidates: int = 0
     unknown: tuple[UnknownRoute, ...] = ()
     """Routes of the pool that were not considered, as nothing is known of them, here or elsewhere."""
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    id: str = field(default_factory=new_id)
 
     @property
     def routes(self) -> tuple[Route, ...]:

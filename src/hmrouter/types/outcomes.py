@@ -19,7 +19,7 @@ CONTENT_RUN = "content:"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 LARGEST: Mapping[str, int] = {
-    "n_trials": 10**6, "cost": 10**9, "token_cost": 10**9, "seconds": 10**10,
+    "n_trials": 10**6, "attempt": 10**6, "cost": 10**9, "token_cost": 10**9, "seconds": 10**10,
     "input_tokens": 10**16, "cached_tokens": 10**16, "output_tokens": 10**16,
 }  # fmt: skip
 """The most that a field of an outcome may say. Sums and squares of millions of these are exact enough to compute with;
@@ -187,6 +187,8 @@ class Outcome:
     """Version and split of the data set that the task comes from."""
     source_is_file: bool = field(default=False, compare=False)
     """True where the log does not say its source and a file's name stands for it: the file may be renamed."""
+    attempt: int = 1
+    """1 for a fresh task; more: so many attempts less one failed the check before, and the task is known to be hard."""
 
     def __post_init__(self) -> None:
         if not self.task.id:
@@ -196,6 +198,8 @@ class Outcome:
                 raise InvalidOutcome("score is missing; give a number from 0 to 1, or status infra_error or unknown")
         elif not 0.0 <= self.score <= 1.0:  # also refuses NaN
             raise InvalidOutcome(f"score {self.score} is outside 0 to 1")
+        if self.attempt < 1:
+            raise InvalidOutcome(f"attempt {self.attempt} is not a number of at least 1")
         for name in ("cost", "token_cost", "seconds"):
             value = getattr(self, name)
             if value is not None and not (value >= 0.0 and math.isfinite(value)):

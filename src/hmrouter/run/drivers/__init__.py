@@ -1,6 +1,6 @@
 """The harnesses that can be run, one small file each. `base` is the contract, `template` drives anything else.
 
-A third party adds one with the entry point group `hmrouter.drivers`; a user with a TOML file (docs/run.md).
+A third party adds one with the entry point group `hmrouter.drivers`; a user with a TOML file (docs/harnesses.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A driver from a TOML file, for a harness that has none of its own. docs/run.md explains every key.
+"""A driver from a TOML file, for a harness that has none of its own. docs/harnesses.md explains every key.
 
     name = "aider"
     command = ["aider", "--model", "openai/{model}", "--message", "{prompt}", "--yes-always"]

@@ -87,10 +87,15 @@ class Safe(Scorer):
             self.pooled_ = cells.pooled(everything)
             raw, term, self.gain_ = cross_fitted(cells, self.pooled_)
             recent = everything if fade is None else fade >= RECENT
+            fresh = ~self.ledger_.escalated()
+            recent = recent & fresh
             if self.gain_.clear:
                 self.per_task_ = cells.per_task(self.pooled_, cells.sample)
                 raw, recent = raw + term, recent & cells.sample
-            self.calibration_ = Calibration.choose(raw[recent], score[recent], group[recent])
+            # Probabilities are promises about fresh tasks. Where one route alone has been tried on those, its scores
+            # cannot tell how predictions of different heights should be mapped.
+            if fresh.all() or len(np.unique(route[recent])) > 1:
+                self.calibration_ = Calibration.choose(raw[recent], score[recent], group[recent])
         rest = score - self._rate(self.pooled_.predict_cells(x, routes, task, route))
         usual = self.pooled_.prior.variance
         variances = RunVariances.learn(rest, score, runs, task, route, routes, families, usual)
