@@ -26,6 +26,7 @@ COMMANDS: dict[str, list[str]] = {
     "history-remove": ["history", "remove", "table"],
     "import": ["import", "runs.csv"],
     "names": ["names"],
+    "names-apply": ["names", "apply", "own.toml"],
     "names-merge": ["names", "merge", "model", "gpt-5", "claude-opus-4-5"],
     "names-split": ["names", "split", "model", "gpt-5"],
     "plan": ["plan", "Fix it"],
@@ -38,7 +39,8 @@ COMMANDS: dict[str, list[str]] = {
     "store-vacuum": ["store", "vacuum"],
     "train": ["train", "--scorer", "fixed", "--out", "fixed.hmr"],
 }
-"""What is typed for each kind; `route` and `demo` have tests of their own, `store forget` needs a run's name."""
+"""What is typed for each kind; `route` and `demo` have tests of their own, `store forget` needs a run's name,
+`store undo` an import."""
 
 
 def described(kind: str) -> set[str]:
@@ -50,7 +52,7 @@ def described(kind: str) -> set[str]:
 
 def test_every_kind_has_its_section() -> None:
     assert set(re.findall(r"^## ([\w-]+)$", PAGE, re.MULTILINE)) == {*SCHEMAS}
-    assert {*SCHEMAS} == {*COMMANDS, "demo", "route", "store-forget"}
+    assert {*SCHEMAS} == {*COMMANDS, "demo", "route", "store-forget", "store-undo"}
 
 
 @pytest.fixture
@@ -59,6 +61,7 @@ def ready(folder: Path, inside: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
     monkeypatch.setenv("HOME", str(folder))
     (folder / "table.csv").write_text("suite,model,harness,tasks,mean_score\nours,gpt-5,codex,10,0.5\n")
+    (folder / "own.toml").write_text('[models]\nours = ["gpt-5"]\n')
     (folder / "decision.json").write_text(inside("route", "Fix it", "--json").stdout)
     return folder
 
@@ -75,9 +78,13 @@ def test_documents_have_the_fields_that_the_page_describes(ready: Path, inside: 
         assert document
 
 
-def test_route_and_forget(ready: Path, inside: Cli) -> None:
+def test_route_forget_and_undo(ready: Path, inside: Cli) -> None:
     assert json.loads((ready / "decision.json").read_text())["schema"] == "hmrouter.route/1"
     run = json.loads(inside("store", "status", "--json").stdout)["runs"][0]["run"]
     gone = json.loads(inside("store", "forget", run, "--yes", "--json").stdout)
     assert gone.pop("schema") == "hmrouter.store-forget/1"
     assert {*gone} == described("store-forget")
+    inside("import", "runs.csv")
+    undone = json.loads(inside("store", "undo", "--yes", "--json").stdout)
+    assert undone.pop("schema") == "hmrouter.store-undo/1"
+    assert {*undone} == described("store-undo")

@@ -104,7 +104,7 @@ def test_names_can_be_applied_to_all_that_was_imported(runs: Path, tmp_path: Pat
     (shown,) = json.loads(inside("names", "--json").stdout)["models"]
     assert (shown["name"], shown["spelled"]) == ("our-model", ["GPT-5"])
     assert "GPT-5" in inside("names").stdout
-    assert json.loads(inside("names", "apply", "own.toml", "--json").stdout) == {"changed": []}
+    assert json.loads(inside("names", "apply", "own.toml", "--json").stdout)["changed"] == []
 
 
 def test_verdicts_that_resemble_a_file_are_other_executions_and_said_to_be(tmp_path: Path, inside: Cli) -> None:
@@ -126,7 +126,14 @@ def test_undo_takes_the_last_import_back(runs: Path, tmp_path: Path, inside: Cli
     assert len(kept(tmp_path)) == 12
     assert inside("import", "runs.csv").returncode == 0  # adds nothing, so there is nothing of it to undo
     done = json.loads(inside("store", "undo", "--yes", "--json").stdout)
-    assert done == {"import": "runs.csv more.csv", "outcomes": 2, "restored": 1, "tasks": 2, "routes": 1}
+    assert done == {
+        "schema": "hmrouter.store-undo/1",
+        "import": "runs.csv more.csv",
+        "outcomes": 2,
+        "restored": 1,
+        "tasks": 2,
+        "routes": 1,
+    }
     assert kept(tmp_path) == before
     assert inside("store", "undo", "--yes").stdout.startswith("Undid the import of runs.csv (")
     assert kept(tmp_path) == []
