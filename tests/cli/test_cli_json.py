@@ -18,6 +18,7 @@ COMMANDS: dict[str, list[str]] = {
     "bench-list": ["bench", "list"],
     "bench-run": ["bench", "run", "routing", "--data", "made", "--methods", "fixed", "--splits", "1", "--jobs", "1"],
     "bench-validate": ["bench", "validate", "--data", "made"],
+    "decisions": ["decisions"],
     "doctor": ["doctor", "--offline"],
     "error": ["route", "x", "--top", "0"],
     "explain": ["explain", "decision.json"],
@@ -52,7 +53,7 @@ def described(kind: str) -> set[str]:
 
 def test_every_kind_has_its_section() -> None:
     assert set(re.findall(r"^## ([\w-]+)$", PAGE, re.MULTILINE)) == {*SCHEMAS}
-    assert {*SCHEMAS} == {*COMMANDS, "demo", "route", "store-forget", "store-undo"}
+    assert {*SCHEMAS} == {*COMMANDS, "demo", "route", "store-forget", "store-undo", "report", "run"}
 
 
 @pytest.fixture
@@ -88,3 +89,13 @@ def test_route_forget_and_undo(ready: Path, inside: Cli) -> None:
     undone = json.loads(inside("store", "undo", "--yes", "--json").stdout)
     assert undone.pop("schema") == "hmrouter.store-undo/1"
     assert {*undone} == described("store-undo")
+
+
+def test_report(ready: Path, inside: Cli) -> None:
+    decision = json.loads(inside("route", "Fix it", "--record", "--json").stdout)["id"]
+    told = json.loads(inside("report", decision, "--score", "1", "--json").stdout)
+    assert told.pop("schema") == "hmrouter.report/1"
+    assert {*told} == described("report")
+    logged = json.loads(inside("decisions", "--json").stdout)
+    assert {*logged} - {"schema"} == described("decisions")
+    assert logged["decisions"][0]["reports"][0]["score"] == 1.0
