@@ -15,7 +15,7 @@ FORMATS = Path(__file__).parents[1] / "docs" / "formats.md"
 
 
 def test_every_field_of_a_decision_is_documented_and_no_other() -> None:
-    page = FORMATS.read_text(encoding="utf-8").partition("\n## Decision\n")[2]
+    page = FORMATS.read_text(encoding="utf-8").partition("\n## Decision\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`[^|]+) \|", page, re.MULTILINE)
     documented = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     outcomes = [Outcome(Task(f"t{i}", text=f"Fix {i}"), Route("gpt-5", h), i % 2, cost=1.0)

@@ -32,6 +32,11 @@ def jsonl_file() -> Files:
     return {"runs.jsonl": _lines(map(json.dumps, TABLE))}
 
 
+def json_table() -> Files:
+    """An array of outcomes, as exports have it."""
+    return {"runs.json": _json(TABLE)}
+
+
 def parquet_file() -> Files:
     """A columnar table, with a nested column."""
     import pyarrow as pa
@@ -167,7 +172,8 @@ BUILDERS: Mapping[str, Callable[[], Files]] = {
     "benchmark": benchmark, "harbor": harbor, "terminal-bench": terminal_bench, "inspect": inspect_log,
     "openhands-index": openhands_index, "openhands-output": openhands_output, "swebench-report": swebench_report,
     "swebench-site": swebench_site, "hal-site": hal_site, "hal-upload": hal_upload,
-    "workspace-bench": workspace_bench, "parquet": parquet_file, "jsonl": jsonl_file, "csv": csv_file,
+    "workspace-bench": workspace_bench, "parquet": parquet_file, "json": json_table, "jsonl": jsonl_file,
+    "csv": csv_file,
 }  # fmt: skip
 """Format -> a log of it."""
 

@@ -21,7 +21,9 @@ import json, sys
 try:
     with open(sys.argv[1]) as file:
         said = json.load(file)
-except ValueError:  # it was refused: the line is in the log
+except ValueError:
+    said = {}
+if "tasks" not in said:  # it was refused: the line is in the log
     said = {"tasks": [], "solved": 0, "dollars": 0.0}
 solved = said["solved"] > 0
 print(f"solved={str(solved).lower()}")

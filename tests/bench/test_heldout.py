@@ -62,9 +62,8 @@ def judged(benchmark: Benchmark, benchmarks: Sequence[Benchmark], *methods: str)
 
 
 def test_it_transfers_when_factors_are_shared(planted: Callable[..., Benchmark]) -> None:
-    new = planted("new")
-    rows = judged(new, [new, planted("first", routes=ELSEWHERE), planted("second", routes=ELSEWHERE)],
-                  "random", "fixed", "component_average", "hm", "safe", "oracle")  # fmt: skip
+    new, first, second = planted("new", n=80), *(planted(b, routes=ELSEWHERE, n=80) for b in ("first", "second"))
+    rows = judged(new, [new, first, second], "random", "fixed", "component_average", "hm", "safe", "oracle")
     accuracy = {m: r["normalized_accuracy"] for m, r in rows.items()}
     assert accuracy["component_average"] == accuracy["oracle"] == 1.0
     assert accuracy["hm"] > accuracy["fixed"] + 0.05  # which does not know the best pair

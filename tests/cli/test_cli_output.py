@@ -219,7 +219,7 @@ def test_the_version(inside: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["rout", "x"], "no such command 'rout'. Did you mean 'route'?; see: hmrouter --help"),
+        (["rout", "x"], "no such command 'rout'. Did you mean 'route', 'report'?; see: hmrouter --help"),
         (["route", "x", "--maxcost", "1"], "hmrouter route has no option --maxcost, did you mean --max-cost?; see: "),
         (["route", "x", "--zzz"], "hmrouter route has no option --zzz; see: hmrouter route --help"),
         (["route"], "TEXT is missing; see: hmrouter route --help"),

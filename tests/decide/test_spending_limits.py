@@ -191,7 +191,7 @@ def test_the_cap_is_on_what_this_task_is_expected_to_cost() -> None:
     """Long tasks cost four times the short ones; a cap between the two leaves the dear route for short tasks only."""
     made = [
         Outcome(
-            Task(f"t{i}", text="long " * 60 if i % 2 else "short"),
+            Task(f"t{i}", text=f"{'long ' * 60 if i % 2 else 'short'} {i}"),
             r,
             1.0 if r == DEAR else 0.5,
             cost=c * (4 if i % 2 else 1),

@@ -41,7 +41,9 @@ class Group(TyperGroup):
         try:
             code = super().main(*arguments, **settings | {"standalone_mode": False})
         except typer.Abort:
-            sys.stderr.write("aborted: nothing was changed\n")
+            from hmrouter.cli.output import say
+
+            say("aborted: nothing was changed")
             sys.exit(1)
         except Exception as error:
             if not hasattr(error, "format_message"):
@@ -68,7 +70,9 @@ def _refusal(error: Any) -> BaseException:
     path = "hmrouter" if context is None else context.command_path
     match type(error).__name__:
         case "NoArgsIsHelpError":
-            sys.stdout.write(f"{context.get_help()}\n")
+            from hmrouter.cli.output import echo_lines
+
+            echo_lines(context.get_help())
             return SystemExit(2)
         case "MissingParameter" if error.param is not None:
             of = error.param

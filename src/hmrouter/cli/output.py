@@ -47,6 +47,17 @@ def say(message: str) -> None:
     sys.stderr.write(f"{printable(message)}\n")
 
 
+def say_live(message: str) -> None:
+    """Write a message over the one before it on the last line of the terminal; an empty one leaves the line free."""
+    sys.stderr.write("\r\x1b[K" + printable(message))
+    sys.stderr.flush()
+
+
+def echo_lines(text: str) -> None:
+    """Write several lines of the answer to standard output."""
+    sys.stdout.write(f"{printable_lines(text)}\n")
+
+
 def echo(message: str) -> None:
     """Write one line of the answer to standard output."""
     typer.echo(printable(message))

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hmrouter.cli.output import console, dollars, echo, percent, say, table
+from hmrouter.cli.output import console, dollars, echo, percent, say, say_live, table
 from hmrouter.cli.words import counted
-from hmrouter.printable import printable
 from hmrouter.types import Plan, Status, Task
 
 if TYPE_CHECKING:
@@ -57,8 +56,7 @@ class LiveLine:
         with self._lock:
             self._used[task.id] = (usage, seconds)
             parts = [f"{self._running.get(t, t)} {dollars(u.dollars)} {s:.0f}s" for t, (u, s) in self._used.items()]
-            sys.stderr.write("\r\x1b[K" + printable(" | ".join(parts)[:200]))
-            sys.stderr.flush()
+            say_live(" | ".join(parts)[:200])
             self._shown = True
 
     def ended(self, task: Task, attempt: AttemptResult) -> None:
@@ -77,7 +75,7 @@ class LiveLine:
 
     def _line(self, text: str) -> None:
         if self._shown:
-            sys.stderr.write("\r\x1b[K")
+            say_live("")
             self._shown = False
         say(text)
 
