@@ -124,13 +124,13 @@ def test_a_model_that_hangs_answers_only_when_the_server_ends() -> None:
 
 def test_tools_are_called_as_their_schemas_want() -> None:
     def call(name: str, properties: dict[str, Any], with_shell: bool = False) -> Any:
-        found = call_for("a.txt", "x\n", [Tool(name, {"properties": properties})], "/work", with_shell)
+        found = call_for("a.txt", "x\n", [Tool(name, {"properties": properties})], "/tree", with_shell)
         return found and found.arguments
 
     text = {"type": "string"}
-    assert call("create", {"path": text, "file_text": text}) == {"path": "/work/a.txt", "file_text": "x\n"}
+    assert call("create", {"path": text, "file_text": text}) == {"path": "/tree/a.txt", "file_text": "x\n"}
     assert call("file_editor", {"command": text, "path": text, "file_text": text})["command"] == "create"
-    assert "*** Add File: /work/a.txt\n+x\n" in call("apply_patch", {"patchText": text})["patchText"]
+    assert "*** Add File: /tree/a.txt\n+x\n" in call("apply_patch", {"patchText": text})["patchText"]
     assert call("shell", {"command": {"type": "array"}})["command"][:2] == ["bash", "-lc"]
     assert len(call("run_commands", {"commands": {"type": "array"}})["commands"]) == 1
     assert call("Write", {"file_path": text, "content": text}, with_shell=True) is None

@@ -16,8 +16,8 @@ CHANGES = frozenset({"edit", "delete", "move"})
 def permitted(policy: Policy, kind: str | None, paths: Sequence[str], workspace: Path) -> bool:
     """Whether an action may be done. Below `edits`, what is not known to stay inside the workspace may not.
 
-    >>> here = Path("/work/project")
-    >>> permitted("edits", "edit", ["/work/project/a.py"], here), permitted("edits", "edit", ["/etc/passwd"], here)
+    >>> here = Path("/home/me/project")
+    >>> permitted("edits", "edit", ["/home/me/project/a.py"], here), permitted("edits", "edit", ["/etc/passwd"], here)
     (True, False)
     >>> permitted("edits", "execute", [], here), permitted("everything", "execute", [], here)
     (False, True)
