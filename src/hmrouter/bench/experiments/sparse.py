@@ -15,6 +15,7 @@ from hmrouter.bench.experiments.quick import Quick
 from hmrouter.bench.experiments.summaries import (
     accuracy_table,
     compared,
+    difference_lines,
     difference_sentence,
     difference_table,
     distinct,
@@ -22,7 +23,7 @@ from hmrouter.bench.experiments.summaries import (
     overall_difference,
 )
 from hmrouter.bench.judge.choices import shares_of
-from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
+from hmrouter.bench.report.parts import Cell, Figure, ReportTable
 from hmrouter.evidence.dataset import Dataset, Split, hash_rank
 
 SETTINGS = ("full", "tasks10", "tasks20", "tasks30", "routes2-5", "tasks20_routes2-5")
@@ -75,16 +76,7 @@ class Sparse(Experiment):
     def figures(self, rows: Sequence[Row]) -> list[Figure]:
         """Difference to Fixed against the share of training tasks."""
         shares = {"tasks10": 10.0, "tasks20": 20.0, "tasks30": 30.0, "full": 100.0}
-        series = []
-        for method in compared(rows):
-            points = []
-            for setting, share in shares.items():
-                d = overall_difference(rows, method, setting=setting)
-                if d is not None:
-                    points.append((share, d.value, d.low, d.high))
-            if points:
-                x, y, low, high = zip(*points, strict=True)
-                series.append(Series(method, x, y, low, high))
+        series = difference_lines(rows, shares)
         if not series:
             return []
         return [

@@ -13,7 +13,7 @@ import numpy as np
 
 from hmrouter.bench.experiments.base import Row
 from hmrouter.bench.methods import REFERENCES
-from hmrouter.bench.report.parts import Cell, Interval, ReportTable
+from hmrouter.bench.report.parts import Cell, Interval, ReportTable, Series
 from hmrouter.evidence.dataset import TRAINING_SHARE
 
 ACCURACY = "normalized_accuracy"
@@ -117,6 +117,21 @@ def difference_table(rows: Sequence[Row], title: str, to: str = "fixed", **where
         "like these (benchmarks and splits drawn with replacement)."
     )
     return ReportTable(title, ["benchmark", *methods], body, note, footer_rows=1)
+
+
+def difference_lines(rows: Sequence[Row], places: Mapping[str, float]) -> list[Series]:
+    """Draw each method's difference to Fixed, with its interval, over settings that stand at places along an axis."""
+    series = []
+    for method in compared(rows):
+        points = []
+        for setting, place in places.items():
+            d = overall_difference(rows, method, setting=setting)
+            if d is not None:
+                points.append((place, d.value, d.low, d.high))
+        if points:
+            x, y, low, high = zip(*points, strict=True)
+            series.append(Series(method, x, y, low, high))
+    return series
 
 
 def difference_sentence(rows: Sequence[Row], methods: Sequence[str], where: str, to: str = "fixed") -> str:

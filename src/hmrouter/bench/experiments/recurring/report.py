@@ -10,13 +10,14 @@ from hmrouter.bench.experiments.recurring.families import FAMILY
 from hmrouter.bench.experiments.summaries import (
     accuracy_table,
     compared,
+    difference_lines,
     difference_sentence,
     difference_table,
     distinct,
     level,
     overall_difference,
 )
-from hmrouter.bench.report.parts import Cell, Figure, ReportTable, Series
+from hmrouter.bench.report.parts import Cell, Figure, ReportTable
 
 KNOWN = {"none": 0.0, "best 1": 1.0, "best 2": 2.0, "best 4": 4.0}
 
@@ -63,16 +64,7 @@ def tables(rows: Sequence[Row]) -> list[ReportTable]:
 
 def figures(rows: Sequence[Row]) -> list[Figure]:
     """Draw the difference to Fixed against the number of pairs whose earlier run is known."""
-    series = []
-    for method in compared(rows):
-        points = []
-        for setting, k in KNOWN.items():
-            d = overall_difference(rows, method, setting=setting)
-            if d is not None:
-                points.append((k, d.value, d.low, d.high))
-        if points:
-            x, y, low, high = zip(*points, strict=True)
-            series.append(Series(method, x, y, low, high))
+    series = difference_lines(rows, KNOWN)
     if not series:
         return []
     return [
