@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 LEFT_OUT = (
-    "tests/cli", "tests/hostile", "tests/integrations", "tests/logs", "tests/run", "tests/store", "tests/test_readme.py",
+    "tests/cli", "tests/hostile", "tests/integrations", "tests/logs", "tests/run", "tests/store",
+    "tests/test_readme.py",
 )  # fmt: skip
 """Parts that compute nothing of their own: they read files, talk to databases, and print what others computed."""
 WIDE, WIDER = "X86_V3", "X86_V4 AVX512_ICL AVX512_SPR"
